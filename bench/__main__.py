@@ -1,0 +1,24 @@
+"""`python -m bench [NAME …] [--data FOLDER]`: run benchmarks, print their tables and save them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+BENCHES = ("frequencies", "startup", "demo")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"which to run: {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("--data", type=Path, default=Path("build/bench"), help="folder for generated files")
+    options = parser.parse_args()
+    for name in options.names or BENCHES:
+        if name not in BENCHES:
+            parser.error(f"there is no benchmark {name!r}; known: {', '.join(BENCHES)}")
+        importlib.import_module(f"bench.{name}").run(options.data)
+
+
+if __name__ == "__main__":
+    main()

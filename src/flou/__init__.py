@@ -1,0 +1,49 @@
+"""Flou: statistical disclosure control. Publish the statistics, not the people.
+
+describe → measure risk → protect → attack → measure utility → decide → report
+"""
+
+from typing import TYPE_CHECKING
+
+from flou._version import __version__
+from flou.engine.lazy import attach
+
+if TYPE_CHECKING:
+    from flou import attack, datasets, protect, risk, utility
+    from flou.decide.policy import Policy, Verdict
+    from flou.describe.files import read, write
+    from flou.describe.hierarchy import Hierarchy
+    from flou.describe.microdata import Microdata
+    from flou.describe.schema import Schema
+    from flou.engine.errors import FlouError, Infeasible
+    from flou.engine.plan import Plan
+    from flou.engine.release import Release
+    from flou.engine.secret import Secret
+    from flou.reporting.document import Report
+
+_NAMES = {
+    "FlouError": "flou.engine.errors",
+    "Hierarchy": "flou.describe.hierarchy",
+    "Infeasible": "flou.engine.errors",
+    "Microdata": "flou.describe.microdata",
+    "Plan": "flou.engine.plan",
+    "Policy": "flou.decide.policy",
+    "Release": "flou.engine.release",
+    "Report": "flou.reporting.document",
+    "Schema": "flou.describe.schema",
+    "Secret": "flou.engine.secret",
+    "Verdict": "flou.decide.policy",
+    "attack": "flou.attack",
+    "datasets": "flou.datasets",
+    "protect": "flou.protect",
+    "read": "flou.describe.files",
+    "risk": "flou.risk",
+    "utility": "flou.utility",
+    "write": "flou.describe.files",
+}
+
+__all__ = [
+    "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "Release", "Report", "Schema", "Secret",
+    "Verdict", "__version__", "attack", "datasets", "protect", "read", "risk", "utility", "write",
+]  # fmt: skip
+__getattr__, __dir__ = attach(__name__, _NAMES)

@@ -1,0 +1,209 @@
+"""The command `flou`. Errors are one clear paragraph, never a traceback.
+
+Exit codes: 0 released (or done), 2 bad input, 3 to be reviewed, 4 withheld, 1 a fault of Flou's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from flou._version import __version__
+from flou.engine.errors import FlouError
+
+BAD_INPUT, FAULT = 2, 1
+
+app = typer.Typer(
+    name="flou",
+    help="Statistical disclosure control: publish the statistics, not the people.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+_METHOD_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+Source = Annotated[str, typer.Argument(help="CSV, Parquet or Arrow file, folder, pattern, or dataset:NAME.")]
+SchemaFile = Annotated[str | None, typer.Option("--schema", help="Schema file (TOML) that says what each column is.")]
+EngineName = Annotated[Optional[str], typer.Option("--engine", help="polars (default) or duckdb.")]  # noqa: UP045
+Delimiter = Annotated[Optional[str], typer.Option("--delimiter", help="Delimiter of a CSV file.")]  # noqa: UP045
+Encoding = Annotated[Optional[str], typer.Option("--encoding", help="Encoding of a CSV file.")]  # noqa: UP045
+Keys = Annotated[Optional[str], typer.Option("--keys", help="Key columns, by commas, instead of a schema.")]  # noqa: UP045
+SecretFile = Annotated[Optional[str], typer.Option("--secret", help="Secret file; before the plan's own.")]  # noqa: UP045
+PlanFile = Annotated[str, typer.Argument(help="Plan file (TOML).")]
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Statistical disclosure control: publish the statistics, not the people."""
+    if show:
+        typer.echo(f"flou {__version__}")
+        raise typer.Exit()
+
+
+@app.command()
+def describe(
+    source: Source,
+    schema: SchemaFile = None,
+    keys: Keys = None,
+    engine: EngineName = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+) -> None:
+    """Say what a file is: columns, roles, types, missing values, keys."""
+    from flou.cli.data import load
+    from flou.cli.show import show_overview
+
+    show_overview(load(source, schema, keys, engine, delimiter, encoding))
+
+
+@app.command(context_settings=_METHOD_OPTIONS)
+def risk(
+    context: typer.Context,
+    source: Source,
+    schema: SchemaFile = None,
+    method: Annotated[str, typer.Option("--method", help="Risk measure; see `flou methods`.")] = "k_anonymity",
+    keys: Keys = None,
+    engine: EngineName = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+) -> None:
+    """Measure the risk of a file. The measure's parameters are options: --k 3 --missing orthodox."""
+    from flou.cli.data import load
+    from flou.cli.options import method_from_options
+    from flou.cli.show import show_result
+
+    measure = method_from_options("measure", method, context.args)
+    show_result(measure.measure(load(source, schema, keys, engine, delimiter, encoding)))  # type: ignore[attr-defined]
+
+
+@app.command(context_settings=_METHOD_OPTIONS)
+def protect(
+    context: typer.Context,
+    source: Source,
+    method: Annotated[str, typer.Option("--method", help="Protection; see `flou methods`.")],
+    schema: SchemaFile = None,
+    out: Annotated[Optional[str], typer.Option("--out", help="Write the protected file here.")] = None,  # noqa: UP045
+    secret: SecretFile = None,
+    keys: Keys = None,
+    engine: EngineName = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+) -> None:
+    """Apply one protection. Its parameters are options: --method recode --column age --level 1."""
+    import flou
+    from flou.cli.data import load
+    from flou.cli.options import method_from_options
+    from flou.cli.show import show_release
+
+    protection = method_from_options("protect", method, context.args)
+    if out is not None and Path(out).exists():
+        raise flou.engine.errors.OutputError(f"{out!r} exists and is not overwritten. Choose another --out.")
+    key = flou.Secret.from_file(secret) if secret else None
+    release = protection.protect(load(source, schema, keys, engine, delimiter, encoding), secret=key)  # type: ignore[attr-defined]
+    show_release(release)
+    if out is not None:
+        typer.echo(f"Written: {flou.write(release, out)} (no policy has judged it)")
+
+
+@app.command()
+def run(
+    plan: PlanFile,
+    out: Annotated[str, typer.Option("--out", help="Folder to write; must not exist.")],
+    engine: EngineName = None,
+    secret: SecretFile = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the folder of a former run.")] = False,
+) -> None:
+    """Carry a plan out and write DIR/public and DIR/internal."""
+    from flou.cli.run import run_plan
+
+    raise typer.Exit(run_plan(Path(plan), Path(out), engine=engine, secret=secret, replace=replace))
+
+
+@app.command()
+def report(
+    plan: PlanFile,
+    out: Annotated[str, typer.Option("--out", help="HTML file to write.")],
+    language: Annotated[str, typer.Option("--language", help="en or fr.")] = "en",
+    audience: Annotated[str, typer.Option("--audience", help="internal or public.")] = "internal",
+    engine: EngineName = None,
+    secret: SecretFile = None,
+) -> None:
+    """Carry a plan out and write its report alone, no data."""
+    from flou.cli.run import report_plan
+
+    raise typer.Exit(
+        report_plan(Path(plan), Path(out), language=language, audience=audience, engine=engine, secret=secret)
+    )
+
+
+@app.command()
+def methods(name: Annotated[Optional[str], typer.Argument(help="Explain this method.")] = None) -> None:  # noqa: UP045
+    """List the methods, or explain one."""
+    from flou.cli.show import show_method, show_methods
+
+    if name is None:
+        show_methods()
+    else:
+        show_method(name)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of plan files, for editors."""
+    import json
+
+    from flou.engine.plan_schema import plan_schema
+
+    typer.echo(json.dumps(plan_schema(), indent=2, ensure_ascii=False))
+
+
+@app.command()
+def secret(file: Annotated[str, typer.Argument(help="File to write; must not exist.")]) -> None:
+    """Make a secret of 256 bits in a file that only you can read."""
+    from flou.engine.secret import Secret
+
+    Secret.generate().save(file)
+    typer.echo(f"Written: {file}. Keep it safe and out of version control: without it a release cannot be replayed.")
+
+
+@app.command()
+def demo(
+    out: Annotated[str, typer.Option("--out", help="Folder to write.")] = "flou-demo",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the folder of a former run.")] = False,
+) -> None:
+    """Run the example: 618,000 synthetic beneficiaries, from file to verdict."""
+    from flou.cli.run import run_plan
+    from flou.job.example import example_plan
+
+    raise typer.Exit(run_plan(example_plan("apa"), Path(out), engine=None, secret=None, replace=replace))
+
+
+def main() -> None:
+    """Entry point: every error of the user's becomes one paragraph and exit code 2."""
+    try:
+        app()
+    except FlouError as error:
+        _say(str(error))
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        _say("Interrupted; nothing was written.")
+        sys.exit(130)
+    except Exception as error:
+        if os.environ.get("FLOU_DEBUG"):
+            raise
+        _say(
+            f"Flou failed in a way it did not foresee ({type(error).__name__}: {error}). "
+            "Run again with FLOU_DEBUG=1 for details."
+        )
+        sys.exit(FAULT)
+
+
+def _say(message: str) -> None:
+    typer.echo(f"flou: {message}", err=True)

@@ -1,0 +1,102 @@
+"""`flou run` and `flou report`: progress on the way, the verdict and where things are at the end."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from flou.cli.show import console
+from flou.decide.policy import Decision, Verdict
+from flou.engine.errors import OutputError
+from flou.engine.plan import Plan
+from flou.engine.progress import Progress as Callback
+from flou.job.carry_out import carry_out
+from flou.job.folder import require_free, write_folder
+from flou.reporting.document import Audience
+
+#: Exit codes of a verdict.
+EXIT = {Decision.RELEASE: 0, Decision.REVIEW: 3, Decision.WITHHOLD: 4}
+_COLOUR = {Decision.RELEASE: "green", Decision.REVIEW: "yellow", Decision.WITHHOLD: "red"}
+
+
+def run_plan(path: Path, out: Path, *, engine: str | None, secret: str | None, replace: bool) -> int:
+    """Carry a plan out, write its folder, say what was decided; the exit code is the verdict."""
+    plan = Plan.load(path)
+    require_free(out, replace=replace)
+    with shown_progress() as progress:
+        done = carry_out(plan, engine=engine, secret=secret, progress=progress)
+        write_folder(done, out, replace=replace, progress=progress)
+    screen = console()
+    n_in, n_out = done.original.n_records, done.release.data.n_records
+    screen.print(f"{n_in:,} records in, {n_out:,} in the release")
+    for result in done.results:
+        screen.print(f"{result.method} on the {result.measured_on}: {result.value:.4%} {result.value_label}")
+    show_verdict(done.verdict)
+    for language in plan.output.languages:
+        screen.print(f"Report ({language}): {out / 'internal' / f'report.{language}.html'}", soft_wrap=True)
+    if done.verdict.decision is Decision.WITHHOLD:
+        screen.print("Nothing was written for the public.")
+    else:
+        screen.print(f"For the public: {out / 'public'}", soft_wrap=True)
+    return EXIT[done.verdict.decision]
+
+
+def report_plan(path: Path, out: Path, *, language: str, audience: str, engine: str | None, secret: str | None) -> int:
+    """Carry a plan out and write its report; the exit code is the verdict."""
+    plan = Plan.load(path)
+    if out.exists():
+        raise OutputError(f"{str(out)!r} exists and is not overwritten. Choose another --out.")
+    with shown_progress() as progress:
+        done = carry_out(plan, engine=engine, secret=secret, progress=progress)
+    if audience == "public" and done.verdict.decision is Decision.WITHHOLD:
+        show_verdict(done.verdict)
+        raise OutputError("The release is withheld, so there is no public report. Ask for --audience internal.")
+    done.report.save(out, language=language, audience=cast(Audience, audience))
+    show_verdict(done.verdict)
+    console().print(f"Report: {out}", soft_wrap=True)
+    return EXIT[done.verdict.decision]
+
+
+def show_verdict(verdict: Verdict) -> None:
+    """The decision and its reasons."""
+    screen = console()
+    screen.print(f"[bold {_COLOUR[verdict.decision]}]{verdict.decision.name}[/]")
+    for reason in verdict.reasons:
+        text = f"{reason.decision.name.lower()}: {reason.text}"
+        screen.print(textwrap.fill(text, screen.width, initial_indent="  ", subsequent_indent="    "), markup=False)
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callback]:
+    """A bar on a terminal, one line a stage elsewhere; both on the error stream."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        seen: set[str] = set()
+
+        def line(stage: str, done: int, total: int) -> None:
+            if stage not in seen:
+                seen.add(stage)
+                sys.stderr.write(f"… {stage}\n")
+
+        yield line
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("start", total=None)
+
+        def update(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total or None)
+
+        yield update

@@ -1,0 +1,117 @@
+"""What the commands print, within 80 columns."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from flou.engine import registry
+from flou.engine.errors import PlanError, did_you_mean
+from flou.engine.plan_schema import summary_of
+
+if TYPE_CHECKING:
+    from flou.describe.microdata import Microdata
+    from flou.engine.release import Release
+    from flou.engine.result import RiskResult
+
+
+def console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
+
+
+def _table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    return table
+
+
+def show_overview(data: Microdata) -> None:
+    """One line a column, and the keys."""
+    from flou.describe.overview import overview
+
+    found = overview(data)
+    out = console()
+    out.print(f"{found.n_records:,} records, {len(found.columns)} columns")
+    table = _table(
+        "column",
+        "role",
+        "type",
+        "distinct",
+        "undetermined",
+        "n/a",
+        numbers=("distinct", "undetermined", "n/a"),
+    )
+    for c in found.columns:
+        role = "" if c.role == "other" else c.role
+        table.add_row(c.name, role, c.type, f"{c.n_distinct:,}", f"{c.n_undetermined:,}", f"{c.n_not_applicable:,}")
+    out.print(table)
+    if found.n_keys is not None:
+        out.print(f"{found.n_keys:,} distinct keys, of {found.n_possible_keys:,} possible ones")
+    else:
+        out.print("No keys are declared: say which columns an intruder may know, with --schema or --keys.")
+
+
+def show_result(result: RiskResult) -> None:
+    """The figures of a measure and its rarest keys."""
+    console().print(result.summary(), soft_wrap=True)
+
+
+def show_release(release: Release) -> None:
+    """What each step changed and what is guaranteed."""
+    out = console()
+    for step in release.steps:
+        out.print(f"{step.number}. {step.method!r}")
+        for change in step.changes:
+            out.print(f"   {change.column}: {change.n_changed:,} values changed")
+        dropped = step.n_records_before - step.n_records_after
+        if dropped:
+            out.print(f"   {dropped:,} of {step.n_records_before:,} records dropped")
+        for note in step.notes:
+            out.print(f"   {note}")
+    for proof in release.guarantees:
+        out.print(f"Guaranteed: {proof}")
+
+
+def show_methods() -> None:
+    """All methods by stage."""
+    out = console()
+    for stage in registry.STAGES:
+        names = registry.names(stage)
+        if names:
+            out.print(f"[bold]{stage}[/bold]")
+            table = _table("", "")
+            table.show_header = False
+            for name in names:
+                table.add_row(f"  {name}", summary_of(registry.find(stage, name)).partition(": `")[0])
+            out.print(table)
+    out.print("Explain one: flou methods NAME")
+
+
+def show_method(name: str) -> None:
+    """One method: what it does, its parameters, its reference."""
+    wanted = name.replace("-", "_")
+    found = [(s, registry.find(s, wanted)) for s in registry.STAGES if wanted in registry.names(s)]
+    if not found:
+        every = [n for s in registry.STAGES for n in registry.names(s)]
+        raise PlanError(f"There is no method named {name!r}.{did_you_mean(wanted, every)}")
+    stage, method = found[0]
+    out = console()
+    out.print(f"[bold]{method.name()}[/bold] ({stage})")
+    module = inspect.getmodule(method)
+    for text in (method.__doc__, module.__doc__ if module else None):
+        for paragraph in inspect.cleandoc(text or "").split("\n\n"):
+            listing = any(line.startswith(("- ", "    ")) for line in paragraph.splitlines())
+            out.print(paragraph if listing else textwrap.fill(paragraph, 78), markup=False)
+            out.print()
+    table = _table("parameter", "default", "meaning")
+    for field_name, field in method.model_fields.items():
+        default = "required" if field.is_required() else str(field.default)
+        table.add_row(f"--{field_name.replace('_', '-')}", default, field.description or "")
+    out.print(table)
+    if method.reference:
+        out.print(f"Reference: {method.reference} (docs/reference/bibliography.md)")

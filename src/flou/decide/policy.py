@@ -1,0 +1,238 @@
+"""The office's policy: thresholds on results, and the verdict they give, with a reason for each.
+
+A rule names a method, one of its figures and two bounds: within the first the file may be released,
+within the second somebody must look, beyond it is withheld. A rule whose figure was not measured on the
+release withholds: what nobody looked at is not safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from flou.engine import toml
+from flou.engine.errors import FlouError, ParameterError, PlanError, did_you_mean
+from flou.engine.note import Note
+from flou.engine.parameters import Parameters
+from flou.engine.release import Release
+from flou.engine.result import Result
+
+
+class Decision(IntEnum):
+    """What the office may do; a worse one is larger."""
+
+    RELEASE = 0
+    REVIEW = 1
+    WITHHOLD = 2
+
+
+class Bounds(Parameters):
+    """Where release ends and where review ends."""
+
+    release: int | float
+    review: int | float | None = None
+
+
+class Rule(Parameters):
+    """One threshold on one figure of one method."""
+
+    method: str = Field(description="the method whose result is judged, such as k_anonymity")
+    figure: str = Field("value", description="which figure of the result")
+    at_most: Bounds | None = Field(
+        None, description="release at or under the first bound, review at or under the second"
+    )
+    at_least: Bounds | None = Field(
+        None, description="release at or over the first bound, review at or over the second"
+    )
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="the parameters the result must have been made with"
+    )
+    why: dict[str, str] = Field(default_factory=dict, description="the office's reason, by language")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nested(cls, values: Any) -> Any:
+        if isinstance(values, dict):
+            values = {
+                k: Bounds(**v) if k in ("at_most", "at_least") and isinstance(v, dict) else v for k, v in values.items()
+            }
+            if isinstance(values.get("why"), str):
+                values["why"] = {"en": values["why"]}
+        return values
+
+    @model_validator(mode="after")
+    def _one_direction(self) -> Rule:
+        bounds = self.at_most or self.at_least
+        if bounds is None or (self.at_most and self.at_least):
+            raise ParameterError(f"the rule on {self.method!r} needs either at_most or at_least.")
+        if bounds.review is not None and (
+            bounds.review < bounds.release if self.at_most else bounds.review > bounds.release
+        ):
+            raise ParameterError(f"the rule on {self.method!r}: review must be the looser bound, release the stricter.")
+        return self
+
+    def fits(self, result: Result) -> bool:
+        """Whether a result is the one this rule speaks of."""
+        return result.method == self.method and all(result.settings.get(k) == v for k, v in self.settings.items())
+
+    def decide(self, value: float) -> Decision:
+        bounds = self.at_most or self.at_least
+        assert bounds is not None
+        sign = 1 if self.at_most else -1
+        if sign * value <= sign * bounds.release:
+            return Decision.RELEASE
+        if bounds.review is not None and sign * value <= sign * bounds.review:
+            return Decision.REVIEW
+        return Decision.WITHHOLD
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one rule decided as it did."""
+
+    decision: Decision
+    #: What was found; it may hold a small count, so public pages show `rule` instead.
+    text: Note
+    rule: Note
+    why: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.decision.name}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision and its reasons, the worst first."""
+
+    decision: Decision
+    reasons: tuple[Reason, ...]
+    policy: Mapping[str, str]
+    #: Public pages show no key and no count below this.
+    min_count: int = 3
+
+    def __str__(self) -> str:
+        return "\n".join([self.decision.name, *(f"  {r}" for r in self.reasons)])
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "decision": self.decision.name,
+            "policy": dict(self.policy),
+            "reasons": [{"decision": r.decision.name, "text": str(r.text), "why": dict(r.why)} for r in self.reasons],
+        }
+
+
+class Policy(Parameters):
+    """The office's rules. `Policy.load("office.toml")` or `Policy(rules=[Rule(…)])`."""
+
+    rules: tuple[Rule, ...] = Field(min_length=1)
+    name: dict[str, str] = Field(default_factory=dict)
+    #: Public pages show no key and no count below this.
+    min_count: int = Field(3, ge=1, description="smallest count that a public page may show")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nested(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        rules = values.get("rules", ())
+        if isinstance(rules, Sequence) and not isinstance(rules, str):
+            rules = tuple(Rule(**r) if isinstance(r, dict) else r for r in rules)
+        name = values.get("name", {})
+        return {**values, "rules": rules, "name": {"en": name} if isinstance(name, str) else name}
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Policy:
+        """Read a policy file (TOML)."""
+        return cls.from_table(toml.read(path, "policy"), f"policy {str(path)!r}")
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], where: str = "policy") -> Policy:
+        """From the parsed TOML of a policy file, or of a plan's [policy]."""
+        known = ("name", "min_count", "rule")
+        for word in table:
+            if word not in known:
+                raise PlanError(f"The {where} has an unknown word {word!r}.{did_you_mean(word, known)}")
+        values = {("rules" if k == "rule" else k): v for k, v in table.items()}
+        try:
+            return cls(**values)
+        except FlouError as error:
+            raise PlanError(f"The {where} is wrong: {error}") from None
+
+    @classmethod
+    def of_plan(cls, table: Mapping[str, Any], folder: Path) -> Policy:
+        """The policy of a plan: a file, or rules written in place."""
+        if "file" in table:
+            if len(table) > 1:
+                raise PlanError("[policy] has either file = … or rules of its own, not both.")
+            return cls.load(folder / str(table["file"]))
+        return cls.from_table(table, "plan's [policy]")
+
+    def judge(self, *results: Result | Release) -> Verdict:
+        """The verdict on results measured on a release; the worst rule decides."""
+        measured = [r for r in results if isinstance(r, Result)]
+        reasons = [self._judge_rule(rule, measured) for rule in self.rules]
+        test_only = any(r.test_only for r in results if isinstance(r, Result | Release))
+        if test_only:
+            note = Note("made with a test seed, which anybody can guess: no policy releases it")
+            reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
+        reasons.sort(key=lambda r: -r.decision)
+        return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count)
+
+    def _judge_rule(self, rule: Rule, results: Sequence[Result]) -> Reason:
+        fitting = [r for r in results if rule.fits(r)]
+        after = [r for r in fitting if r.measured_on == "release"]
+        if not after:
+            text = (
+                "{method} was measured on the original only, not on the release"
+                if fitting
+                else "{method} was not measured with the settings that the policy asks for"
+            )
+            note = Note(text, {"method": rule.method})
+            return Reason(Decision.WITHHOLD, note, note, rule.why)
+        return max((self._judge_result(rule, result) for result in after), key=lambda reason: reason.decision)
+
+    def _judge_result(self, rule: Rule, result: Result) -> Reason:
+        try:
+            figure = result.figure(rule.figure)
+        except KeyError:
+            known = ["value", *result.figures]
+            raise PlanError(
+                f"The policy asks for the figure {rule.figure!r} of {rule.method}.{did_you_mean(rule.figure, known)}"
+            ) from None
+        bounds = rule.at_most or rule.at_least
+        assert bounds is not None
+        label = result.value_label if rule.figure == "value" else result.figure_labels.get(rule.figure, rule.figure)
+        values: dict[str, object] = {
+            "method": result.title,
+            "figure": label,
+            "value": figure,
+            "sign": "≤" if rule.at_most else "≥",
+            "bound": bounds.release,
+        }
+        asked = Note("{method}: {figure} must be {sign} {bound} for release", values)
+        if isinstance(figure, str | None) or figure != figure:
+            return Reason(
+                Decision.WITHHOLD,
+                Note("{method}: {figure} has no value that a rule could judge", values),
+                asked,
+                rule.why,
+            )
+        decision = rule.decide(float(figure))
+        if decision is Decision.RELEASE:
+            text = "{method}: {figure} = {value}, within the bound for release ({sign} {bound})"
+        elif decision is Decision.REVIEW:
+            values["review"] = bounds.review
+            text = (
+                "{method}: {figure} = {value}, past the bound for release ({sign} {bound}) "
+                "but within that for review ({sign} {review})"
+            )
+        else:
+            values["last"] = bounds.release if bounds.review is None else bounds.review
+            text = "{method}: {figure} = {value}, past every bound ({sign} {last})"
+        return Reason(decision, Note(text, values), asked, rule.why)

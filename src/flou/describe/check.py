@@ -1,0 +1,108 @@
+"""Does a frame fit its schema? Everything that is wrong is listed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from flou.describe.schema import ColumnType, Schema
+from flou.engine import native
+from flou.engine.errors import SchemaError, did_you_mean, listed, paragraphs
+from flou.engine.values import text_of
+
+DType = Any
+
+_FITS: dict[ColumnType, str] = {
+    "integer": "whole numbers", "number": "numbers", "text": "text", "boolean": "true/false", "date": "dates",
+}  # fmt: skip
+
+
+def check_frame(frame: native.Frame, schema: Schema) -> native.Frame:
+    """Check names and types, without touching rows; undetermined codes become null here."""
+    found = dict(frame.collect_schema())
+    problems = [*_missing_columns(found, schema), *_wrong_types(found, schema)]
+    if problems:
+        raise SchemaError(paragraphs("The data do not fit their schema:", problems))
+    exprs = [
+        _undetermined(column, codes, found[column]) for column, codes in schema.undetermined.items() if column in found
+    ]
+    return frame.with_columns(*exprs) if exprs else frame
+
+
+def _missing_columns(found: dict[str, DType], schema: Schema) -> Iterable[str]:
+    for column in dict.fromkeys((*schema.declared, *schema.types, *schema.undetermined, *schema.not_applicable)):
+        if column not in found:
+            yield f"the column {column!r} is missing.{did_you_mean(column, found)} Columns: {', '.join(found)}"
+    if schema.unlisted == "refuse":
+        unknown = [c for c in found if c not in schema.declared]
+        if unknown:
+            yield (
+                f"the schema does not know these columns: {listed(unknown)}; give each a role "
+                '(role = "other" keeps it) or drop it'
+            )
+
+
+def _wrong_types(found: dict[str, DType], schema: Schema) -> Iterable[str]:
+    for column, wanted in schema.types.items():
+        if column in found and not _fits(found[column], wanted):
+            yield f"the column {column!r} should hold {_FITS[wanted]}, but it is {found[column]}"
+    if schema.weight in found and not found[schema.weight].is_numeric():
+        yield f"the weight {schema.weight!r} should hold numbers, but it is {found[schema.weight]}"
+    for column in (*schema.keys, *schema.strata, *schema.sensitive):
+        if column in found and (found[column].is_nested() or found[column] == nw.Binary or found[column] == nw.Object):
+            yield f"the column {column!r} is {found[column]}, which cannot be counted: give one simple value a record"
+
+
+def _fits(dtype: DType, wanted: ColumnType) -> bool:
+    if wanted == "integer":
+        return bool(dtype.is_integer())
+    if wanted == "number":
+        return bool(dtype.is_numeric())
+    if wanted == "boolean":
+        return bool(dtype == nw.Boolean)
+    if wanted == "date":
+        return bool(dtype.is_temporal())
+    return bool(dtype in (nw.String, nw.Categorical, nw.Enum))
+
+
+def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr:
+    wanted = {text_of(c) for c in codes}
+    typed: list[Any] = sorted(wanted)
+    if dtype.is_numeric():
+        typed = [float(t) if dtype.is_float() else int(t) for t in sorted(wanted)]
+    return nw.when(~nw.col(column).is_in(typed)).then(nw.col(column)).otherwise(None).alias(column)
+
+
+def check_values(frame: native.Frame, schema: Schema) -> None:
+    """Check the values in one pass: weights, modalities, incoherent combinations outright."""
+    found = dict(frame.collect_schema())
+    exprs: dict[str, nw.Expr] = {}
+    if schema.weight is not None:
+        exprs["weight null"] = nw.col(schema.weight).is_null().sum()
+        exprs["weight negative"] = (nw.col(schema.weight) < 0).sum()
+    if exprs:
+        row = native.collect(frame.select(*(e.alias(n) for n, e in exprs.items()))).row(0, named=True)
+    else:
+        row = {}
+    problems = []
+    if row.get("weight null"):
+        problems.append(f"the weight {schema.weight!r} is null in {row['weight null']:,} records")
+    if row.get("weight negative"):
+        problems.append(f"the weight {schema.weight!r} is negative in {row['weight negative']:,} records")
+    for column in (c for c in schema.modalities if c in found):
+        foreign = _foreign(frame, column, schema)
+        if foreign:
+            problems.append(
+                f"the column {column!r} holds values that are not among its declared modalities: {listed(foreign)}"
+            )
+    if problems:
+        raise SchemaError(paragraphs("The data do not fit their schema:", problems))
+
+
+def _foreign(frame: native.Frame, column: str, schema: Schema) -> list[str]:
+    declared = {text_of(v) for v in (*schema.modalities[column], *schema.not_applicable.get(column, ()))}
+    values: pl.Series = native.collect(frame.select(column).unique())[column]
+    return sorted({text_of(v) for v in values.drop_nulls().to_list()} - declared)

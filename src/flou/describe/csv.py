@@ -1,0 +1,116 @@
+"""CSV files, read the same way for every engine.
+
+All columns are read as text, then typed by rules of our own: a column is whole numbers only if every
+value is written as one, without leading zeros, so that the code "01" stays "01". An empty cell is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from flou.describe.schema import ColumnType
+from flou.engine.errors import DataError, listed
+from flou.engine.native import first_line
+
+_INTEGER = r"^-?(?:0|[1-9]\d{0,17})$"
+_NUMBER = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$"
+_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
+_BOOLEAN = r"^(?:true|false)$"
+_DTYPES: dict[ColumnType, pl.DataType] = {
+    "integer": pl.Int64(), "number": pl.Float64(), "text": pl.String(), "date": pl.Date(), "boolean": pl.Boolean(),
+}  # fmt: skip
+_PATTERNS: dict[ColumnType, str] = {
+    "integer": _INTEGER,
+    "number": _NUMBER,
+    "date": _DATE,
+    "boolean": _BOOLEAN,
+}
+
+
+def scan_csv(path: str, *, delimiter: str | None, encoding: str, types: Mapping[str, ColumnType]) -> pl.LazyFrame:
+    """A lazy, typed scan of a CSV file. Without `delimiter`, it is `,`, `;`, `|` or a tab, as the header shows."""
+    header = _header(path, encoding)
+    separator = delimiter or max(",;\t|", key=header.count)
+    if len(separator) != 1:
+        raise DataError(f"delimiter = {delimiter!r} must be a single character.")
+    names = header.split(separator)
+    if delimiter is not None and len(names) == 1:
+        other = max(",;\t|", key=header.count)
+        if header.count(other):
+            raise DataError(
+                f"{path!r} has a single column when read with delimiter {delimiter!r}; its header suggests {other!r}."
+            )
+    cleaned = [n.strip().strip('"') for n in names]
+    doubled = sorted({n for n in cleaned if cleaned.count(n) > 1})
+    if doubled:
+        raise DataError(f"{path!r} has columns of the same name: {listed(doubled)}. Rename one of each.")
+    try:
+        if encoding.lower().replace("-", "") in ("utf8", "utf8sig"):
+            rows = pl.scan_csv(path, separator=separator, infer_schema=False)
+        else:
+            text = Path(path).read_text(encoding=encoding)
+            rows = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False).lazy()
+        return _typed(rows, types, path)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise DataError(
+            f'{path!r} is not {encoding} ({first_line(error)}). Pass encoding=, for instance "latin-1".'
+        ) from None
+    except pl.exceptions.PolarsError as error:
+        message = first_line(error)
+        hint = ' Pass encoding=, for instance "latin-1".' if "utf" in message.lower() else " Is the delimiter right?"
+        raise DataError(f"{path!r} cannot be read as a CSV file: {message}.{hint}") from None
+
+
+def _header(path: str, encoding: str) -> str:
+    first = sorted(Path(path).parent.glob(Path(path).name))[0] if any(c in path for c in "*?[") else Path(path)
+    try:
+        with first.open(
+            encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline=""
+        ) as file:
+            return file.readline().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise DataError(f'{path!r} is not {encoding}. Pass encoding=, for instance "latin-1".') from None
+    except (OSError, LookupError) as error:
+        raise DataError(f"{path!r} cannot be read ({first_line(error)}).") from None
+
+
+def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl.LazyFrame:
+    """Cast each column to its declared type, or to the narrowest that fits all of its values."""
+    names = rows.collect_schema().names()
+    tests = [
+        pl.col(name).str.contains(pattern).all().alias(f"{kind} {name}")
+        for name in names
+        for kind, pattern in _PATTERNS.items()
+        if types.get(name, kind) == kind and types.get(name) != "text"
+    ]
+    some = [pl.col(name).is_not_null().any().alias(f"some {name}") for name in names]
+    found = rows.select(*tests, *some).collect().row(0, named=True)
+    kinds: dict[str, ColumnType] = {}
+    for name in names:
+        if name in types:
+            kinds[name] = types[name]
+            if types[name] != "text" and not found[f"{types[name]} {name}"]:
+                _refuse(rows, name, types[name], path)
+        else:
+            fits = [k for k in _PATTERNS if found[f"{k} {name}"]]
+            kinds[name] = fits[0] if fits and found[f"some {name}"] else "text"
+    return rows.with_columns(_cast(name, kind) for name, kind in kinds.items() if kind != "text")
+
+
+def _cast(name: str, kind: ColumnType) -> pl.Expr:
+    if kind == "boolean":
+        return (pl.col(name) == "true").alias(name)
+    if kind == "date":
+        return pl.col(name).str.to_date("%Y-%m-%d")
+    return pl.col(name).cast(_DTYPES[kind])
+
+
+def _refuse(rows: pl.LazyFrame, name: str, kind: ColumnType, path: str) -> None:
+    wrong = rows.filter(~pl.col(name).str.contains(_PATTERNS[kind])).select(name).unique().sort(name).head(8).collect()
+    raise DataError(
+        f"{path!r}: the column {name!r} should hold type {kind}, but it has {listed(wrong[name].to_list())}."
+    )

@@ -1,0 +1,272 @@
+"""Hierarchies: how the values of a variable are grouped, level by level.
+
+Level 0 is the value as it is; each further level is coarser; the last is the root, `*`. Four ways to
+make one: a declared tree, bands of numbers, prefixes of codes, and a CSV file with one line a value
+and one column a level, as ARX writes it. A hierarchy is checked: each child has one parent, and a
+value it does not cover is an error that lists what is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from flou.engine.errors import HierarchyError, listed
+from flou.engine.values import text_of
+
+ROOT = "*"
+Tree = Mapping[str, Any]
+Band = int | float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A value's ancestors: `table` for declared trees, `bands` or `prefixes` computed on demand."""
+
+    table: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    band_levels: tuple[float | tuple[float, ...], ...] = ()
+    prefix_lengths: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def tree(cls, tree: Tree, *, names: Sequence[str] = ()) -> Hierarchy:
+        """A declared tree: `{"North": ["59", "62"], "South": {"Coast": ["13", "06"]}}`, all leaves at one depth."""
+        return cls._of_rows(_walk(tree, ()), names)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | PathLike[str],
+        *,
+        delimiter: str | None = None,
+        names: Sequence[str] = (),
+        encoding: str = "utf-8",
+    ) -> Hierarchy:
+        """One line a value: the value, then its ancestors, finest first. `;` or `,` is recognised."""
+        try:
+            text = Path(path).read_text(encoding=encoding)
+        except OSError as error:
+            raise HierarchyError(f"The hierarchy file {str(path)!r} cannot be read ({error.strerror}).") from None
+        except UnicodeDecodeError:
+            raise HierarchyError(f"The hierarchy file {str(path)!r} is not {encoding}: pass encoding=.") from None
+        lines = [line for line in text.splitlines() if line.strip()]
+        if not lines:
+            raise HierarchyError(f"The hierarchy file {str(path)!r} is empty.")
+        sep = delimiter or (";" if lines[0].count(";") >= lines[0].count(",") else ",")
+        try:
+            rows = [tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=sep, strict=True)]
+        except csv.Error as error:
+            raise HierarchyError(f"The hierarchy file {str(path)!r} is not a CSV file: {error}.") from None
+        return cls._of_rows(rows, names)
+
+    @classmethod
+    def bands(cls, *levels: Band, names: Sequence[str] = ()) -> Hierarchy:
+        """Bands of numbers: a width (5: 60-64, 65-69, …) or the lower bounds of the bands, a level each."""
+        if not levels:
+            raise HierarchyError("Hierarchy.bands needs at least one level: a width, or the lower bounds of the bands.")
+        stored: list[float | tuple[float, ...]] = []
+        for level in levels:
+            stored.append(_checked_band(level))
+            if len(stored) > 1:
+                _check_nested(stored[-2], stored[-1])
+        return cls(band_levels=tuple(stored), names=tuple(names))._check_names()
+
+    @classmethod
+    def prefix(cls, *lengths: int, names: Sequence[str] = ()) -> Hierarchy:
+        """Prefixes of codes, longest first: `prefix(3, 2)` makes 75013 into 750**, then 75***."""
+        if not lengths or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in lengths):
+            raise HierarchyError(f"Hierarchy.prefix needs lengths of at least 1; given {lengths!r}.")
+        if list(lengths) != sorted(set(lengths), reverse=True):
+            raise HierarchyError(
+                f"Hierarchy.prefix needs ever shorter lengths, coarser at each level; given {lengths!r}."
+            )
+        return cls(prefix_lengths=tuple(lengths), names=tuple(names))._check_names()
+
+    @classmethod
+    def _of_rows(cls, rows: Iterable[tuple[str, ...]], names: Sequence[str]) -> Hierarchy:
+        table = _checked_rows(list(rows))
+        return cls(table=tuple(table.items()), names=tuple(names))._check_names()
+
+    def _check_names(self) -> Hierarchy:
+        if self.names and len(self.names) > self.height:
+            raise HierarchyError(
+                f"{len(self.names)} names for {self.height} levels above the values: {listed(self.names)}."
+            )
+        return self
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the values, the root included."""
+        declared = len(self.table[0][1]) if self.table else len(self.band_levels) + len(self.prefix_lengths)
+        rooted = bool(self.table) and len({ancestors[-1] for _, ancestors in self.table}) == 1
+        return declared if rooted else declared + 1
+
+    def level_number(self, level: int | str) -> int:
+        """A level by its number or its name."""
+        if isinstance(level, str):
+            if level not in self.names:
+                raise HierarchyError(
+                    f"The hierarchy has no level named {level!r}. Named levels: {listed(self.names) or 'none'}."
+                )
+            return self.names.index(level) + 1
+        if not 0 <= level <= self.height:
+            raise HierarchyError(f"level = {level} is outside 0 to {self.height} of this hierarchy.")
+        return level
+
+    def generalise(
+        self, values: Iterable[object], level: int | str, *, keep: Iterable[object] = ()
+    ) -> dict[object, object]:
+        """Value → its ancestor at `level`; values in `keep` (not applicable) stay; a value not covered raises."""
+        values = list(values)
+        number = self.level_number(level)
+        kept = {text_of(v) for v in keep}
+        if number == 0:
+            return {v: v for v in values}
+        whole = all(isinstance(v, int) for v in values if text_of(v) not in kept)
+        ancestors = dict(self.table)
+        out: dict[object, object] = {}
+        missing: list[object] = []
+        for value in values:
+            if text_of(value) in kept:
+                out[value] = value
+                continue
+            label = self._ancestor(value, number, ancestors, whole)
+            if label is None:
+                missing.append(value)
+            out[value] = label
+        if missing:
+            raise HierarchyError(
+                f"The hierarchy does not cover {len(missing)} of the values: {listed(missing)}. "
+                "Add them to it, or declare them as not applicable."
+            )
+        return out
+
+    def _ancestor(
+        self, value: object, number: int, ancestors: Mapping[str, tuple[str, ...]], whole: bool
+    ) -> str | None:
+        if self.table:
+            above = ancestors.get(text_of(value))
+            return None if above is None else (above[number - 1] if number <= len(above) else ROOT)
+        if self.band_levels:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return None
+            return band_label(value, self.band_levels[number - 1], whole) if number <= len(self.band_levels) else ROOT
+        text = text_of(value)
+        length = self.prefix_lengths[number - 1] if number <= len(self.prefix_lengths) else 0
+        return ROOT if length == 0 else text[:length] + "*" * max(0, len(text) - length)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a schema file writes it."""
+        out: dict[str, Any] = {}
+        if self.table:
+            out["rows"] = [[leaf, *above] for leaf, above in self.table]
+        if self.band_levels:
+            out["bands"] = [list(b) if isinstance(b, tuple) else b for b in self.band_levels]
+        if self.prefix_lengths:
+            out["prefix"] = list(self.prefix_lengths)
+        if self.names:
+            out["names"] = list(self.names)
+        return out
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], folder: Path) -> Hierarchy:
+        """From a schema file: one of `csv`, `bands`, `prefix`, `tree`, `rows`; and `names`."""
+        kinds = [k for k in ("csv", "bands", "prefix", "tree", "rows") if k in table]
+        allowed = {*kinds[:1], "names", *(["delimiter", "encoding"] if "csv" in kinds else [])}
+        if len(kinds) != 1 or set(table) - allowed:
+            raise HierarchyError(
+                'A hierarchy in a schema is one of csv = "file", bands = [5, 10], prefix = [3, 2] or tree = {…}, '
+                f"with names = […] if wanted; given {sorted(table)!r}."
+            )
+        names, value = table.get("names", ()), table[kinds[0]]
+        if kinds[0] == "csv":
+            extra = {k: table[k] for k in ("delimiter", "encoding") if k in table}
+            return cls.from_csv(folder / value, names=names, **extra)
+        if kinds[0] == "rows":
+            return cls._of_rows([tuple(r) for r in value], names)
+        if kinds[0] == "tree":
+            return cls.tree(value, names=names)
+        return getattr(cls, kinds[0])(*value, names=names)  # type: ignore[no-any-return]
+
+
+def _walk(tree: object, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    if isinstance(tree, Mapping):
+        for label, below in tree.items():
+            yield from _walk(below, (str(label), *above))
+    elif isinstance(tree, list | tuple):
+        for leaf in tree:
+            yield (text_of(leaf), *above)
+    else:
+        raise HierarchyError(f"A tree is made of mappings that end in lists of values; found {tree!r}.")
+
+
+def _checked_rows(rows: list[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    if not rows or len(rows[0]) < 2:
+        raise HierarchyError("A hierarchy needs values and at least one level above them: value;parent;…;*")
+    ragged = [row[0] for row in rows if len(row) != len(rows[0])]
+    if ragged:
+        raise HierarchyError(
+            f"Every value needs {len(rows[0]) - 1} ancestors as the first has; these do not: {listed(ragged)}."
+        )
+    parents: list[dict[str, str]] = [{} for _ in range(len(rows[0]) - 1)]
+    for row in rows:
+        for depth, (child, parent) in enumerate(pairwise(row)):
+            if parents[depth].setdefault(child, parent) != parent:
+                raise HierarchyError(
+                    f"At level {depth}, {child!r} has two parents: {parents[depth][child]!r} and {parent!r}. "
+                    "Each child has one parent."
+                )
+    return {row[0]: row[1:] for row in rows}
+
+
+def _checked_band(level: Band) -> float | tuple[float, ...]:
+    if isinstance(level, Sequence) and not isinstance(level, str):
+        bounds = tuple(level)
+        if len(bounds) < 1 or list(bounds) != sorted(set(bounds)):
+            raise HierarchyError(f"The lower bounds of bands must rise; given {list(level)!r}.")
+        return bounds
+    if isinstance(level, bool) or not isinstance(level, int | float) or not level > 0 or not math.isfinite(level):
+        raise HierarchyError(f"A band's width must be a positive number; given {level!r}.")
+    return level
+
+
+def _check_nested(fine: float | tuple[float, ...], coarse: float | tuple[float, ...]) -> None:
+    if isinstance(fine, tuple) and isinstance(coarse, tuple):
+        nested = set(coarse) <= set(fine)
+    elif not isinstance(fine, tuple) and not isinstance(coarse, tuple):
+        nested = coarse > fine and math.isclose(coarse / fine, round(coarse / fine), abs_tol=1e-9)
+    else:
+        nested = not isinstance(fine, tuple) and isinstance(coarse, tuple) and all(b % fine == 0 for b in coarse)
+    if not nested:
+        raise HierarchyError(
+            f"The bands {coarse} do not contain the bands {fine} whole: a value would have two parents. "
+            "Use multiples of the width, or bounds taken from the finer level."
+        )
+
+
+def band_label(value: float, band: float | tuple[float, ...], whole: bool) -> str:
+    """The name of the band that holds a value: `60-64` for whole numbers, `[60, 65)` otherwise."""
+    if isinstance(band, tuple):
+        below = [b for b in band if b <= value]
+        if not below:
+            return f"<{_number(band[0])}"
+        if len(below) == len(band):
+            return f"{_number(band[-1])}+"
+        low, high = below[-1], band[len(below)]
+    else:
+        low = math.floor(value / band) * band
+        high = low + band
+    if whole and float(low).is_integer() and float(high).is_integer():
+        last = int(high) - 1
+        return _number(low) if last == int(low) else f"{_number(low)}-{last}"
+    return f"[{_number(low)}, {_number(high)})"
+
+
+def _number(x: float) -> str:
+    return str(int(x)) if float(x).is_integer() else f"{x:g}"

@@ -1,0 +1,226 @@
+"""Microdata: a frame and the schema that says what its columns are.
+
+Rows stay where they are: in memory, in a Polars scan or in DuckDB. The object is frozen; a protection
+makes a new one. What would be published is `.public()`: no identifiers, no internal numbers, rows in an
+order that says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.describe.check import check_frame, check_values
+from flou.describe.schema import Schema
+from flou.engine import native
+from flou.engine.data import DataKind
+from flou.engine.errors import DataError, LazyInputError, ParameterError, SchemaError, did_you_mean
+from flou.engine.keys import KeyTable, count_keys
+from flou.engine.parameters import Scalar
+from flou.engine.values import text_of
+
+
+class Microdata:
+    """Records and their roles.
+
+        people = flou.Microdata(frame, keys=["age", "sex"], sensitive=["illness"])
+
+    `frame` is a Polars frame or scan, a pandas frame, a PyArrow table or a DuckDB relation; the roles
+    are those of `flou.Schema`, given here by name or as `schema=`.
+    """
+
+    data_kind: ClassVar[DataKind] = "microdata"
+    __slots__ = ("_cache", "_entered", "_released", "_schema")
+
+    _entered: native.Entered
+    _schema: Schema
+    _released: bool
+    _cache: dict[Any, Any]
+
+    def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
+        if schema is not None and roles:
+            raise ParameterError("Give either schema= or roles by name, not both.")
+        if schema is not None and not isinstance(schema, Schema):
+            raise ParameterError(
+                f"schema= takes a flou.Schema, not {type(schema).__name__}; read one with flou.Schema.load."
+            )
+        if schema is None:
+            known = list(Schema.__dataclass_fields__)
+            for name in roles:
+                if name not in known:
+                    raise ParameterError(f"Microdata has no role {name!r}.{did_you_mean(name, known)}")
+            schema = Schema(**roles)
+        entered = native.enter(frame)
+        checked = check_frame(entered.frame, schema)
+        self._set(native.Entered(checked, entered.kind), schema, released=False)
+        if not self.is_lazy:
+            check_values(self.frame, schema)
+
+    def _set(self, entered: native.Entered, schema: Schema, *, released: bool) -> None:
+        for name, value in (
+            ("_entered", entered),
+            ("_schema", schema),
+            ("_released", released),
+            ("_cache", {}),
+        ):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("Microdata is frozen; a protection makes a new one")
+
+    @classmethod
+    def _made(cls, entered: native.Entered, schema: Schema, *, released: bool) -> Microdata:
+        made = cls.__new__(cls)
+        made._set(entered, schema, released=released)
+        return made
+
+    def with_frame(self, frame: native.Frame, schema: Schema | None = None) -> Microdata:
+        """The same data after a protection changed the frame (and perhaps what the schema says)."""
+        return self._made(native.Entered(frame, self.native_kind), schema or self.schema, released=self.released)
+
+    def as_released(self) -> Microdata:
+        """The same data, marked as what a plan works on: files, plots and attacks then see `.public()` only."""
+        return self._made(self._entered, self.schema, released=True)
+
+    @property
+    def frame(self) -> native.Frame:
+        """The rows behind narwhals; for methods."""
+        return self._entered.frame
+
+    @property
+    def native_kind(self) -> native.Kind:
+        return self._entered.kind
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+    @property
+    def released(self) -> bool:
+        return self._released
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are still in their engine."""
+        return native.is_lazy(self.frame)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.frame.collect_schema().names())
+
+    @property
+    def n_records(self) -> int:
+        if "n" not in self._cache:
+            self._cache["n"] = int(native.collect(self.frame.select(nw.len().alias("n"))).item())
+        return int(self._cache["n"])
+
+    def __len__(self) -> int:
+        return self.n_records
+
+    @property
+    def declared_modalities(self) -> Mapping[str, Sequence[Scalar]]:
+        """Declared modalities, not-applicable codes included: they are categories like any other."""
+        out = {}
+        for column, values in self.schema.modalities.items():
+            texts = {text_of(v) for v in values}
+            out[column] = (
+                *values,
+                *(c for c in self.schema.not_applicable.get(column, ()) if text_of(c) not in texts),
+            )
+        return out
+
+    def key_table(self, columns: Sequence[str]) -> KeyTable:
+        """Distinct combinations of columns with their counts: one group-by, remembered."""
+        wanted = ("keys", tuple(columns))
+        if wanted not in self._cache:
+            self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight)
+        table: KeyTable = self._cache[wanted]
+        return table
+
+    def count_where(self, condition: nw.Expr) -> int:
+        """How many records meet a condition; where it is null it is not met."""
+        found = native.collect(self.frame.select(condition.fill_null(False).cast(nw.Int64).sum().alias("n"))).item()
+        return int(found or 0)
+
+    def unit_ids(self) -> NDArray[np.generic]:
+        """What randomness hangs on: the role `id`, or for rows in memory their place in an order by content."""
+        if self.schema.id is not None:
+            held = native.collect(self.frame.select(self.schema.id))[self.schema.id]
+            if held.null_count() or held.n_unique() != len(held):
+                raise DataError(
+                    f"The id {self.schema.id!r} must be unique and never null: {held.null_count():,} are null, "
+                    f"{len(held) - held.n_unique():,} are repeated."
+                )
+            return held.to_numpy()
+        if self.is_lazy:
+            raise LazyInputError(
+                "Randomness needs an id for each unit. Declare the role id, or load the rows with .collect()."
+            )
+        rows = native.collect(self.frame)
+        order = rows.with_row_index("__flou_row").sort(rows.columns, nulls_last=True)["__flou_row"].to_numpy()
+        ids = np.empty(len(order), dtype=np.int64)
+        ids[order] = np.arange(len(order))
+        return ids
+
+    def collect(self) -> Microdata:
+        """Bring the rows into memory."""
+        if not self.is_lazy:
+            return self
+        rows = native.collect(self.frame)
+        made = self._made(
+            native.Entered(nw.from_native(rows, eager_only=True), "polars"),
+            self.schema,
+            released=self.released,
+        )
+        check_values(made.frame, self.schema)
+        return made
+
+    def public(self) -> Microdata:
+        """What would be published: without identifiers and internal numbers, rows ordered by their values."""
+        hidden = [c for c in self.schema.hidden if c in self.columns]
+        shown = [c for c in self.columns if c not in hidden]
+        if not shown:
+            raise DataError("Nothing would be published: every column is an identifier or an internal number.")
+        frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
+        made = self._made(native.Entered(frame, self.native_kind), self.schema.without(hidden), released=True)
+        made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
+        return made
+
+    def to_frame(self, *, reveal: bool = False) -> Any:
+        """The rows in the type they came as. Of a release: what would be published, unless `reveal`."""
+        if self.released and not reveal:
+            return native.leave(self.public().frame, self.native_kind)
+        return native.leave(self.frame, self.native_kind)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy that leaves the process takes only what would be published."""
+        if self.is_lazy:
+            raise LazyInputError(
+                "Rows in an engine cannot be pickled: write them with flou.write, or .collect() them first."
+            )
+        source = self.public() if self.released else self
+        return {
+            "rows": native.collect(source.frame),
+            "kind": source.native_kind,
+            "schema": source.schema,
+            "released": self.released,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        entered = native.Entered(nw.from_native(state["rows"], eager_only=True), state["kind"])
+        self._set(entered, state["schema"], released=state["released"])
+
+    def __repr__(self) -> str:
+        size = "rows in their engine" if self.is_lazy else f"{self.n_records:,} records"
+        return f"Microdata({size}, {len(self.columns)} columns, keys: {', '.join(self.schema.keys) or 'none'})"
+
+
+def with_schema(data: Microdata, schema: Schema) -> Microdata:
+    """The same rows under another schema, checked again."""
+    if data.released:
+        raise SchemaError("The schema of a release follows from its plan; give the schema with the original data.")
+    return Microdata(native.leave(data.frame, data.native_kind), schema)

@@ -1,0 +1,81 @@
+"""What a file is, in figures: one line a column, and the size of its key space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import narwhals as nw
+
+from flou.describe.keyspace import KeySpace
+from flou.describe.microdata import Microdata
+from flou.describe.schema import Role
+from flou.engine import native
+
+
+@dataclass(frozen=True)
+class ColumnOverview:
+    """One column: its role, type, and how its values are filled."""
+
+    name: str
+    role: Role
+    type: str
+    n_distinct: int
+    n_undetermined: int
+    n_not_applicable: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A file's size, columns and keys."""
+
+    n_records: int
+    columns: tuple[ColumnOverview, ...]
+    n_keys: int | None
+    n_possible_keys: int | None
+
+
+def overview(data: Microdata) -> Overview:
+    """Describe a file in two passes: one over its columns, one over its keys."""
+    schema = data.frame.collect_schema()
+    exprs: list[nw.Expr] = [nw.len().alias("n")]
+    for i, name in enumerate(data.columns):
+        exprs += [
+            nw.col(name).is_null().sum().alias(f"null {i}"),
+            nw.col(name).n_unique().alias(f"distinct {i}"),
+        ]
+        codes = [
+            c for c in data.schema.not_applicable.get(name, ()) if isinstance(c, str) == (schema[name] == nw.String)
+        ]
+        if codes:
+            exprs.append(nw.col(name).is_in(codes).sum().alias(f"not applicable {i}"))
+    row = native.collect(data.frame.select(*exprs)).row(0, named=True)
+    columns = tuple(
+        ColumnOverview(
+            name=name,
+            role=data.schema.role(name),
+            type=type_name(schema[name]),
+            n_distinct=int(row[f"distinct {i}"]) - (1 if row[f"null {i}"] else 0),
+            n_undetermined=int(row[f"null {i}"]),
+            n_not_applicable=int(row.get(f"not applicable {i}") or 0),
+        )
+        for i, name in enumerate(data.columns)
+    )
+    keys = tuple(data.schema.keys)
+    if not keys or not row["n"]:
+        return Overview(int(row["n"]), columns, None, None)
+    table = data.key_table(keys)
+    space = KeySpace(table, keys, (), data.declared_modalities, data.schema.incoherent)
+    return Overview(int(row["n"]), columns, table.n_keys, space.n_possible())
+
+
+def type_name(dtype: nw.dtypes.DType) -> str:
+    """The type of a column in the words of a schema file."""
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_numeric():
+        return "number"
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype.is_temporal():
+        return "date"
+    return "text"

@@ -1,0 +1,121 @@
+"""The contract of attacks: what an intruder achieves by doing it, against a control and a baseline.
+
+The intruder's side (`_guess`) never receives the truth. The same attack is run on people who are not
+in the release (the control): what it finds there is what anybody could infer about anybody. The
+naive baseline guesses without the release. The lift is what the release adds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.engine import registry
+from flou.engine.errors import DataError
+from flou.engine.method import Method
+from flou.engine.randomness import Draws
+from flou.engine.release import Release
+from flou.engine.result import Interval, Result
+from flou.engine.secret import Secret
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Successes among attempts, with Wilson's interval."""
+
+    n_successes: int
+    n_attempts: int
+
+    @property
+    def value(self) -> float:
+        return self.n_successes / self.n_attempts if self.n_attempts else 0.0
+
+    @property
+    def interval(self) -> Interval:
+        return wilson(self.n_successes, self.n_attempts)
+
+
+def wilson(successes: int, attempts: int, z: float = 1.959963984540054) -> Interval:
+    """Wilson's score interval (1927), which stays inside [0, 1] also for small numbers."""
+    if attempts == 0:
+        return Interval(0.0, 1.0)
+    p = successes / attempts
+    centre = (p + z * z / (2 * attempts)) / (1 + z * z / attempts)
+    half = z * math.sqrt(p * (1 - p) / attempts + z * z / (4 * attempts**2)) / (1 + z * z / attempts)
+    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+
+
+class Attack(Method):
+    """A subclass implements `_known`, `_guess`, `_score` and `_baseline`."""
+
+    stage: ClassVar[registry.Stage] = "attack"
+
+    def run(
+        self,
+        release: Any,
+        *,
+        truth: Any = None,
+        control: Any = None,
+        secret: Secret | int | None = None,
+    ) -> Result:
+        """Attack what would be published; `truth` scores it, `control` holds people absent from it."""
+        if truth is None:
+            raise DataError(
+                f"{type(self).__name__} needs truth=, the original data, to say how often the intruder is right."
+            )
+        source = Secret.of(secret)
+        draw = Draws(source, 0, self.name())
+        published = self._accept(release).public()
+        main = self._attempt(published, self._accept(truth), draw)
+        baseline = self._score(self._baseline(published, self._known(self._accept(truth)), draw), self._accept(truth))
+        naive = Rate(int(baseline.sum()), len(baseline))
+        figures: dict[str, bool | int | float | str | None] = {
+            "rate": main.value, "n_attempts": main.n_attempts, "n_successes": main.n_successes,
+            "baseline": naive.value,
+        }  # fmt: skip
+        reference = naive
+        if control is not None:
+            reference = self._attempt(published, self._accept(control), draw)
+            figures["control"] = reference.value
+        figures["lift_over"] = "baseline" if control is None else "control"
+        figures["lift"] = _lift(main.value, reference.value)
+        return Result(
+            method=self.name(),
+            title=self.title or type(self).__name__,
+            settings=self.shown_settings(),
+            value=main.value,
+            value_label="share of people about whom the intruder is right",
+            interval=main.interval,
+            figures=figures,
+            measured_on="release",
+            test_only=source.test_only or (isinstance(release, Release) and release.test_only),
+        )
+
+    def _attempt(self, published: Any, people: Any, draw: Draws) -> Rate:
+        hits = self._score(self._guess(published, self._known(people), draw), people)
+        return Rate(int(hits.sum()), len(hits))
+
+    def _known(self, people: Any) -> Any:
+        """What the intruder knows about each target beforehand."""
+        raise NotImplementedError
+
+    def _guess(self, released: Any, known: Any, draw: Draws) -> Any:
+        """One guess a target, from the release and what is known. Never sees the truth."""
+        raise NotImplementedError
+
+    def _baseline(self, released: Any, known: Any, draw: Draws) -> Any:
+        """The naive guess: as if the release's link to the targets did not exist."""
+        raise NotImplementedError
+
+    def _score(self, guesses: Any, people: Any) -> NDArray[np.bool_]:
+        """Whether each guess is right."""
+        raise NotImplementedError
+
+
+def _lift(rate: float, reference: float) -> float:
+    """How much further above the reference, as a share of what was left to find (Giomi et al. 2023)."""
+    return (rate - reference) / (1 - reference) if reference < 1 else 0.0

@@ -1,0 +1,81 @@
+"""Charts in one look: aggregates only, never records; readable in print and by the colour-blind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flou.engine.words import Words
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+#: Flagged, quiet, ink, grid. Blue and orange stay apart for the colour-blind and in grey print.
+ALERT, CALM, INK, GRID = "#c2541a", "#2f5d8a", "#2b2f36", "#e3e6ea"
+_FONT = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
+
+
+def bars(
+    frame: pl.DataFrame,
+    *,
+    category: str,
+    value: str,
+    flag: str,
+    titles: tuple[str, str],
+    flag_names: tuple[str, str],
+    language: str = "en",
+) -> alt.Chart:
+    """Bars of shares by class, the flagged ones in the alert colour."""
+    import altair as alt
+
+    words = Words(language)
+    names = [words(n) for n in flag_names]
+    rows = [
+        {
+            "class": row[category],
+            "share": row[value],
+            "group": names[0] if row[flag] else names[1],
+            "label": words.share(row[value]),
+        }
+        for row in frame.iter_rows(named=True)
+    ]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("class:N", sort=[r["class"] for r in rows], title=words(titles[0]), axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("share:Q", title=words(titles[1]), axis=alt.Axis(format=".0%", tickCount=5)),
+    )
+    colour = alt.Color(
+        "group:N",
+        scale=alt.Scale(domain=names, range=[ALERT, CALM]),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+    )
+    chart = base.mark_bar(cornerRadiusEnd=2).encode(color=colour) + base.mark_text(
+        dy=-6, fontSize=10, color=INK
+    ).encode(text="label:N")
+    return styled(chart.properties(width=400, height=210))
+
+
+def styled(chart: Any) -> alt.Chart:
+    """The common look."""
+    look: alt.Chart = (
+        chart.configure(font=_FONT, background="transparent")
+        .configure_view(stroke=None)
+        .configure_axis(
+            gridColor=GRID,
+            domainColor="#9aa1ab",
+            tickColor="#9aa1ab",
+            labelColor=INK,
+            titleColor=INK,
+            titleFontWeight="normal",
+        )
+        .configure_axisX(grid=False)
+        .configure_legend(labelColor=INK)
+    )
+    return look
+
+
+def to_svg(chart: Any) -> str:
+    """A chart as SVG text, made offline; it scales with the page."""
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    return svg

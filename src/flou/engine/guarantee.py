@@ -1,0 +1,45 @@
+"""Guarantees: what a protection promises about its output, and the proof that it holds.
+
+A protection states its guarantees; the base class checks them on the output of the step, and a plan
+checks them all once more on the final file. One that fails raises, and nothing is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flou.engine.errors import GuaranteeBrokenError
+from flou.engine.note import Note
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise, and how to check it on data: the check returns a figure that must be zero.
+
+    The figure counts violations (records, values, columns), so zero always means that it holds.
+    """
+
+    promise: Note
+    violations: Callable[[object], int]
+
+    def prove(self, data: object) -> Proof:
+        """Check on data; raises when it does not hold."""
+        n = self.violations(data)
+        if n:
+            raise GuaranteeBrokenError(
+                f"The promise «{self.promise}» does not hold on the output: {n:,} violations. Nothing is released. "
+                "If a later step of the plan undid it, change the order of the steps."
+            )
+        return Proof(promise=self.promise, guarantee=self)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A guarantee that was checked on the output and holds."""
+
+    promise: Note
+    guarantee: Guarantee
+
+    def __str__(self) -> str:
+        return f"{self.promise} (checked on the output)"

@@ -1,0 +1,140 @@
+"""The key table: one group-by in the engine gives the distinct keys with their counts.
+
+Rows stay in the engine; every algorithm works on this small table in NumPy and goes back to the rows
+by key. A key is the combination of a record's quasi-identifiers; code -1 stands for null
+("undetermined").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.engine import native
+from flou.engine.errors import DataError
+from flou.engine.values import distinct, plain_series
+
+Codes = NDArray[np.int32]
+
+_COUNT, _WEIGHT = "__flou_count", "__flou_weight"
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTable:
+    """Distinct keys as integer codes, with the number of records and the sum of weights of each."""
+
+    columns: tuple[str, ...]
+    frame: pl.DataFrame
+    counts: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+
+    @property
+    def n_keys(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def n_records(self) -> int:
+        return int(self.counts.sum())
+
+    @cached_property
+    def has_nulls(self) -> bool:
+        return any(self.frame[c].null_count() for c in self.columns)
+
+    @cached_property
+    def _factors(self) -> list[tuple[list[object], Codes]]:
+        return [factorise(self.frame[c]) for c in self.columns]
+
+    @property
+    def categories(self) -> tuple[list[object], ...]:
+        """The observed values of each column, sorted."""
+        return tuple(categories for categories, _ in self._factors)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Position of each key's value in `categories`, column by column; -1 where it is null."""
+        return np.stack([codes for _, codes in self._factors]).T
+
+    def locate(self, rows: pl.DataFrame) -> NDArray[np.intp]:
+        """For each row in memory, the position of its key in this table."""
+        numbered = self.frame.select(self.columns).with_row_index("__flou_key")
+        found = rows.select(self.columns).join(
+            numbered, on=list(self.columns), how="left", nulls_equal=True, maintain_order="left"
+        )
+        return found["__flou_key"].to_numpy().astype(np.intp)
+
+
+def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None = None) -> KeyTable:
+    """Group the rows by `columns` in their engine; nulls form keys of their own."""
+    names = list(dict.fromkeys(columns))
+    figures = [nw.len().alias(_COUNT)]
+    if weight is not None:
+        figures.append(nw.col(weight).cast(nw.Float64).sum().alias(_WEIGHT))
+    if names:
+        grouped = native.collect(frame.group_by(*names).agg(*figures))
+    else:
+        grouped = native.collect(frame.select(*figures))
+    counts = grouped[_COUNT].to_numpy().astype(np.int64)
+    if counts.sum() == 0:
+        raise DataError("The file has no records: there is nothing to count.")
+    return KeyTable(
+        columns=tuple(columns),
+        frame=grouped.select(plain_series(grouped[c]) for c in names),
+        counts=counts,
+        weights=None if weight is None else grouped[_WEIGHT].to_numpy().astype(np.float64),
+    )
+
+
+#: Integers that span no more than this are looked up in a table instead of hashed.
+_MAX_SPAN = 1 << 16
+
+
+def factorise(series: pl.Series) -> tuple[list[object], Codes]:
+    """The distinct values of a column, sorted, and the position of each entry among them (-1 for null)."""
+    series = plain_series(series)
+    if series.dtype.is_integer() and series.null_count() < len(series):
+        low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]
+        if high - low <= _MAX_SPAN:
+            return _factorise_span(series, low, high)
+    categories = distinct(series)
+    if not categories:
+        return [], np.full(len(series), -1, dtype=np.int32)
+    if series.dtype == pl.String:
+        codes = series.cast(pl.Enum(pl.Series(categories, dtype=pl.String))).to_physical()
+    else:
+        known = pl.Series(categories, dtype=series.dtype)
+        codes = series.replace_strict(known, pl.Series(range(len(categories)), dtype=pl.Int32))
+    return categories, codes.cast(pl.Int32).fill_null(-1).to_numpy()
+
+
+def _factorise_span(series: pl.Series, low: int, high: int) -> tuple[list[object], Codes]:
+    """Integers of a short span: null takes the place behind the last one."""
+    offset = series.cast(pl.Int64).fill_null(high + 1).to_numpy() - low
+    present = np.bincount(offset, minlength=high - low + 2)[:-1] > 0
+    code_of = np.full(high - low + 2, -1, dtype=np.int32)
+    code_of[:-1][present] = np.arange(present.sum(), dtype=np.int32)
+    values: list[object] = [*(np.flatnonzero(present) + low).tolist()]
+    return values, code_of[offset]
+
+
+def pack(codes: Codes, sizes: Sequence[int]) -> NDArray[np.int64]:
+    """One integer a row from its codes (-1 allowed), equal exactly where the rows are equal.
+
+    Mixed radix while it fits in 63 bits; beyond that the digits so far are renumbered.
+    """
+    packed = np.zeros(len(codes), dtype=np.int64)
+    room = 1
+    for j, size in enumerate(sizes):
+        radix = size + 1
+        if room * radix >= 2**62:
+            _, packed = np.unique(packed, return_inverse=True)
+            packed = packed.astype(np.int64)
+            room = int(packed.max(initial=0)) + 1
+        packed = packed * radix + (codes[:, j] + 1)
+        room *= radix
+    return packed

@@ -1,0 +1,55 @@
+"""DuckDB: the small table is uploaded on the relation's own connection and joined there."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import polars as pl
+
+
+def columns(relation: Any) -> list[str]:
+    return list(relation.columns)
+
+
+def match(relation: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi", "anti", "left"]) -> Any:
+    """Join with IS NOT DISTINCT FROM, so that null matches null.
+
+    `relation.query` runs on the relation's own connection, where a frame of another connection could
+    not be joined; the key table travels as literal rows, so nothing is left registered behind.
+    """
+    condition = " AND ".join(f"rows_.{_quoted(c)} IS NOT DISTINCT FROM keys_.{_quoted(c)}" for c in on)
+    extra = "".join(f", keys_.{_quoted(c)}" for c in keys.columns if c not in on) if how == "left" else ""
+    source = f"({_values(keys)}) AS keys_"
+    return relation.query("rows_", f"SELECT rows_.*{extra} FROM rows_ {how.upper()} JOIN {source} ON {condition}")
+
+
+def _values(keys: pl.DataFrame) -> str:
+    casts = ", ".join(f"CAST({_quoted(n)} AS {_sql_type(t)}) AS {_quoted(n)}" for n, t in keys.schema.items())
+    names = ", ".join(_quoted(n) for n in keys.columns)
+    if keys.is_empty():
+        empty = ", ".join(f"CAST(NULL AS {_sql_type(t)}) AS {_quoted(n)}" for n, t in keys.schema.items())
+        return f"SELECT {empty} WHERE FALSE"
+    rows = ", ".join("(" + ", ".join(_literal(v) for v in row) + ")" for row in keys.iter_rows())
+    return f"SELECT {casts} FROM (VALUES {rows}) AS literal_({names})"
+
+
+def _sql_type(dtype: pl.DataType) -> str:
+    if dtype.is_integer():
+        return "BIGINT"
+    if dtype.is_float():
+        return "DOUBLE"
+    return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(dtype), "VARCHAR")
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return repr(value)
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,82 @@
+"""pandas: in and out, where NaN, None, NaT and pd.NA all mean undetermined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from flou.engine.errors import DataError
+
+
+def columns(frame: Any) -> list[str]:
+    names = list(frame.columns)
+    odd = [n for n in names if not isinstance(n, str)]
+    if odd:
+        raise DataError(f"Column names must be texts; this pandas frame has {odd[:5]!r}. Rename them first.")
+    return names
+
+
+def to_polars(frame: Any) -> pl.DataFrame:
+    return pl.DataFrame([_series(name, frame[name]) for name in frame.columns])
+
+
+def _series(name: str, column: Any) -> pl.Series:
+    kind = getattr(column.dtype, "kind", "O")
+    if isinstance(column.dtype, np.dtype) and kind in "iufb":
+        series = pl.Series(name, column.to_numpy(), nan_to_null=True)
+        return _whole_as_integers(series) if kind == "f" else series
+    if isinstance(column.dtype, np.dtype) and kind == "M":
+        return pl.Series(name, column.to_numpy())
+    quick = _through_arrow(name, column)
+    if quick is not None:
+        return quick
+    missing = column.isna().to_numpy()
+    values = [None if m else v for v, m in zip(column.astype(object).tolist(), missing, strict=True)]
+    try:
+        return pl.Series(name, values, strict=True)
+    except (TypeError, pl.exceptions.PolarsError):
+        kinds = sorted({type(v).__name__ for v in values if v is not None})
+        raise DataError(
+            f"The column {name!r} mixes types ({', '.join(kinds)}). Convert it to one type, text for instance."
+        ) from None
+
+
+def _through_arrow(name: str, column: Any) -> pl.Series | None:
+    """The fast way where PyArrow is installed and the column has one type."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    try:
+        series = pl.from_arrow(pa.array(column, from_pandas=True))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return None
+    assert isinstance(series, pl.Series)
+    return series.rename(name)
+
+
+def _whole_as_integers(series: pl.Series) -> pl.Series:
+    """pandas turns integers with gaps into floats; whole numbers with gaps are integers again."""
+    if series.null_count() == 0 or series.null_count() == len(series):
+        return series
+    as_integers = series.cast(pl.Int64, strict=False)
+    return as_integers if bool((as_integers.cast(pl.Float64) == series).all()) else series
+
+
+def from_polars(frame: pl.DataFrame) -> Any:
+    import pandas as pd
+
+    out = {}
+    for series in frame.iter_columns():
+        dtype = series.dtype
+        if dtype.is_integer() and series.null_count():
+            out[series.name] = pd.array(series.to_list(), dtype="Int64")
+        elif dtype == pl.Boolean and series.null_count():
+            out[series.name] = pd.array(series.to_list(), dtype="boolean")
+        elif dtype.is_numeric() or dtype == pl.Boolean or dtype == pl.Datetime:
+            out[series.name] = series.to_numpy()
+        else:
+            out[series.name] = series.to_list()
+    return pd.DataFrame(out, columns=frame.columns)

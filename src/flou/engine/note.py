@@ -1,0 +1,16 @@
+"""A remark that a result carries: a template and its values, so that a report can say it in two languages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Note:
+    """`text` is the English template (and the key of its translation); `values` fill it."""
+
+    text: str
+    values: dict[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text.format(**{k: f"{v:,}" if isinstance(v, int) else v for k, v in self.values.items()})

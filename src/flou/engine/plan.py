@@ -1,0 +1,217 @@
+"""Plans: what to do with a file, as an object and as a TOML file.
+
+The same plan is read and written by the command line, the web app and a notebook. Paths in a plan file
+are relative to it, with `/` on every system. Secret values never stand in a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from flou.engine import toml
+from flou.engine.attack import Attack
+from flou.engine.errors import FlouError, OutputError, PlanError, did_you_mean
+from flou.engine.method import Method, Protection, RiskMeasure, Utility, carry_out
+from flou.engine.progress import Progress, listening
+from flou.engine.registry import Stage
+from flou.engine.release import Release
+from flou.engine.secret import Secret
+
+M = TypeVar("M", bound=Method)
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """`[data]`: the file (or `dataset:NAME`), its schema, and how to read it."""
+
+    source: str
+    schema: str | None = None
+    engine: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+
+
+@dataclass(frozen=True)
+class SecretSource:
+    """`[secrets]`: where the secret is; its value never stands in a plan."""
+
+    file: str | None = None
+    environment: str | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """`[output]`: the format of the protected file and the languages of the reports."""
+
+    format: str = "parquet"
+    languages: tuple[str, ...] = ("en",)
+
+
+_FORMATS, _LANGUAGES = ("parquet", "csv", "arrow"), ("en", "fr")
+_METHODS: dict[str, tuple[Stage, type[Method]]] = {
+    "measure": ("measure", RiskMeasure),
+    "protect": ("protect", Protection),
+    "attack": ("attack", Attack),
+    "compare": ("compare", Utility),
+}
+SECTIONS = ("title", "data", "secrets", *_METHODS, "policy", "output")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Protections in order, and what to measure, attack and compare before and after.
+
+    plan = flou.Plan([flou.protect.Recode("age", level=1)])
+    release = plan.protect(people, secret=secret)
+    """
+
+    steps: Sequence[Protection] = ()
+    measures: Sequence[RiskMeasure] = field(default=(), kw_only=True)
+    attacks: Sequence[Attack] = field(default=(), kw_only=True)
+    comparisons: Sequence[Utility] = field(default=(), kw_only=True)
+    title: str = field(default="", kw_only=True)
+    data: DataSource | None = field(default=None, kw_only=True)
+    secrets: SecretSource | None = field(default=None, kw_only=True)
+    policy: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    output: Output = field(default_factory=Output, kw_only=True)
+    folder: Path = field(default_factory=Path, kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("steps", Protection),
+            ("measures", RiskMeasure),
+            ("attacks", Attack),
+            ("comparisons", Utility),
+        ):
+            methods = getattr(self, name)
+            if isinstance(methods, Method) or not isinstance(methods, Sequence):
+                raise PlanError(f"A plan's {name} are a list of methods; given {methods!r}.")
+            object.__setattr__(self, name, tuple(methods))
+            for method in getattr(self, name):
+                if not isinstance(method, kind):
+                    raise PlanError(f"A plan's {name} are objects of kind {kind.__name__}; given {method!r}.")
+
+    def protect(self, data: Any, *, secret: Secret | int | None = None, progress: Progress | None = None) -> Release:
+        """Carry the steps out in order and prove every guarantee on the final file."""
+        with listening(progress):
+            return carry_out(tuple(self.steps), data, Secret.of(secret))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Plan:
+        """Read a plan file."""
+        return cls._from_table(toml.read(path, "plan"), Path(path).parent, f"plan {str(path)!r}")
+
+    @classmethod
+    def from_toml(cls, text: str, folder: Path = Path()) -> Plan:
+        """Read a plan from TOML text; its paths are relative to `folder`."""
+        import tomllib
+
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PlanError(f"The plan is not valid TOML: {error}.") from None
+        toml.check_format(table, "plan")
+        return cls._from_table(table, folder, "plan")
+
+    @classmethod
+    def _from_table(cls, table: dict[str, Any], folder: Path, where: str) -> Plan:
+        for section in table:
+            if section not in SECTIONS:
+                raise PlanError(f"The {where} has an unknown section {section!r}.{did_you_mean(section, SECTIONS)}")
+        try:
+            output = _section(Output, table.get("output", {}), "output")
+            policy = table.get("policy")
+            if policy is not None and not isinstance(policy, dict):
+                raise PlanError('[policy] is a table: file = "office.toml", or its rules.')
+            plan = cls(
+                _methods(table, "protect", Protection),
+                measures=_methods(table, "measure", RiskMeasure),
+                attacks=_methods(table, "attack", Attack),
+                comparisons=_methods(table, "compare", Utility),
+                title=str(table.get("title", "")),
+                data=_section(DataSource, table["data"], "data") if "data" in table else None,
+                secrets=_section(SecretSource, table["secrets"], "secrets") if "secrets" in table else None,
+                policy=policy,
+                output=Output(output.format, tuple(output.languages)),
+                folder=folder,
+            )
+        except FlouError as error:
+            raise PlanError(f"The {where} is wrong: {error}") from None
+        plan._check_output(where)
+        return plan
+
+    def _check_output(self, where: str) -> None:
+        if self.output.format not in _FORMATS:
+            raise PlanError(
+                f"The {where} asks for format {self.output.format!r}.{did_you_mean(self.output.format, _FORMATS)}"
+            )
+        for language in self.output.languages:
+            if language not in _LANGUAGES:
+                raise PlanError(f"The {where} asks for language {language!r}; known: en, fr.")
+
+    def to_toml(self) -> str:
+        """The plan as TOML text; reading it back gives an equal plan."""
+        table: dict[str, Any] = {}
+        if self.title:
+            table["title"] = self.title
+        for name, section in (("data", self.data), ("secrets", self.secrets)):
+            if section is not None:
+                table[name] = {k: v for k, v in asdict(section).items() if v is not None}
+        for name, methods in (
+            ("protect", self.steps),
+            ("measure", self.measures),
+            ("attack", self.attacks),
+            ("compare", self.comparisons),
+        ):
+            if methods:
+                table[name] = [m.to_table() for m in methods]
+        if self.policy is not None:
+            table["policy"] = dict(self.policy)
+        if self.output != Output():
+            table["output"] = {"format": self.output.format, "languages": list(self.output.languages)}
+        return toml.write(table)
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the plan file."""
+        target = Path(path)
+        if target.exists() and not overwrite:
+            raise OutputError(
+                f"{str(path)!r} exists and is not overwritten. Choose another name or pass overwrite=True."
+            )
+        target.write_text(self.to_toml(), encoding="utf-8")
+
+
+S = TypeVar("S")
+
+
+def _section(kind: type[S], table: object, name: str) -> S:
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    if not isinstance(table, dict):
+        raise PlanError(f"[{name}] is a table of {', '.join(known)}.")
+    for word, value in table.items():
+        if word not in known:
+            raise PlanError(f"[{name}] has an unknown word {word!r}.{did_you_mean(word, known)}")
+        if word != "languages" and not isinstance(value, str):
+            raise PlanError(f"[{name}] {word} = {value!r} should be a text.")
+    try:
+        return kind(**table)
+    except TypeError:
+        raise PlanError(f"[{name}] needs at least {known[0]!r}.") from None
+
+
+def _methods(table: dict[str, Any], section: str, kind: type[M]) -> tuple[M, ...]:
+    entries = table.get(section, [])
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise PlanError(f"[[{section}]] is written with double brackets, once for each method.")
+    stage = _METHODS[section][0]
+    out: list[M] = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            out.append(cast(M, Method.from_table(entry, stage)))
+        except FlouError as error:
+            raise PlanError(f"[[{section}]] number {number}: {error}") from None
+    return tuple(out)

@@ -1,0 +1,79 @@
+"""The JSON Schema of plan files, made from the registry: editors complete and check plans with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flou.engine import registry, toml
+from flou.engine.method import Method
+from flou.engine.registry import Stage
+
+
+def plan_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a plan file."""
+    string = {"type": "string"}
+    sections: dict[str, Any] = {
+        "flou": {"const": toml.FORMAT, "description": "format of this file"},
+        "title": string,
+        "data": _table(
+            {
+                "source": string,
+                "schema": string,
+                "engine": {"enum": ["polars", "duckdb"]},
+                "delimiter": string,
+                "encoding": string,
+            },
+            ["source"],
+        ),
+        "secrets": _table({"file": string, "environment": string}, []),
+        "policy": {"type": "object"},
+        "output": _table(
+            {
+                "format": {"enum": ["parquet", "csv", "arrow"]},
+                "languages": {"type": "array", "items": {"enum": ["en", "fr"]}},
+            },
+            [],
+        ),
+    }
+    definitions: dict[str, Any] = {}
+    for stage in registry.STAGES:
+        sections[stage] = {
+            "type": "array",
+            "items": {"oneOf": [_reference(stage, n, definitions) for n in registry.names(stage)]},
+        }
+        if not sections[stage]["items"]["oneOf"]:
+            sections[stage]["items"] = False
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Flou plan",
+        **_table(sections, ["flou"]),
+        "$defs": definitions,
+    }
+
+
+def _table(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _reference(stage: Stage, name: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    key = f"{stage}.{name}"
+    definitions[key] = method_schema(registry.find(stage, name))
+    return {"$ref": f"#/$defs/{key}"}
+
+
+def method_schema(method: type[Method]) -> dict[str, Any]:
+    """The table of one method in a plan: its name and its parameters."""
+    schema = method.model_json_schema()
+    properties = {"method": {"const": method.name()}, **schema.get("properties", {})}
+    described = {
+        **_table(properties, ["method", *schema.get("required", [])]),
+        "description": summary_of(method),
+    }
+    if "$defs" in schema:
+        described["$defs"] = schema["$defs"]
+    return described
+
+
+def summary_of(method: type[Method]) -> str:
+    """The first sentence of a method's docstring."""
+    return " ".join((method.__doc__ or "").strip().split("\n\n")[0].split())

@@ -1,0 +1,96 @@
+"""Randomness by keyed hash (SipHash-2-4, Aumasson & Bernstein 2012) of unit id and draw number.
+
+Each draw is a function of (secret, step, unit id, draw number) alone: neither the engine nor the
+order of rows matters, and nobody without the secret can replay it. The subkey of a step comes from
+HMAC-SHA256, so two steps or two plans never share draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.engine.secret import Secret
+
+U64 = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws of one step, for units named by `ids` (integers or texts)."""
+
+    secret: Secret
+    step: int
+    method: str
+
+    def bits(self, ids: NDArray[np.generic], number: int = 0) -> U64:
+        """64 random bits a unit."""
+        key = self.secret.derive("draw", self.step, self.method, number)
+        return keyed_hash(ids, key[:16])
+
+    def uniform(self, ids: NDArray[np.generic], number: int = 0) -> NDArray[np.float64]:
+        """Uniform in the open interval (0, 1), 52 bits of it: safe for logarithms and normal quantiles."""
+        high = (self.bits(ids, number) >> np.uint64(12)).astype(np.float64)
+        return (high + 0.5) * 2.0**-52
+
+    def order(self, ids: NDArray[np.generic], number: int = 0) -> NDArray[np.intp]:
+        """A random order of the units."""
+        return np.argsort(self.bits(ids, number), kind="stable")
+
+
+def keyed_hash(ids: NDArray[np.generic], key: bytes) -> U64:
+    """SipHash-2-4 of each id under a 16-byte key: integers as 8 little-endian bytes, texts as UTF-8."""
+    if ids.dtype.kind in "iub":
+        words = ids.astype(np.int64).view(np.uint64).reshape(-1, 1)
+        return siphash(words, np.full(len(ids), 8), key)
+    encoded = [str(v).encode() for v in ids.tolist()]
+    lengths = np.fromiter((len(e) for e in encoded), dtype=np.int64, count=len(encoded))
+    width = int(lengths.max(initial=0)) // 8 * 8 + 8
+    padded = np.frombuffer(b"".join(e.ljust(width, b"\0") for e in encoded), dtype="<u8")
+    return siphash(padded.reshape(len(encoded), width // 8), lengths, key)
+
+
+def siphash(words: U64, lengths: NDArray[np.integer], key: bytes) -> U64:
+    """SipHash-2-4 of rows of little-endian words, row i being `lengths[i]` bytes long, zero-padded."""
+    k0, k1 = (np.uint64(int.from_bytes(key[i : i + 8], "little")) for i in (0, 8))
+    out = np.empty(len(words), dtype=np.uint64)
+    full = lengths // 8
+    for blocks in np.unique(full):
+        rows = np.flatnonzero(full == blocks)
+        tail = words[rows, blocks] if blocks < words.shape[1] else np.zeros(len(rows), dtype=np.uint64)
+        last = tail | ((lengths[rows].astype(np.uint64) & np.uint64(0xFF)) << np.uint64(56))
+        out[rows] = _siphash_blocks([*words[rows, :blocks].T, last], k0, k1)
+    return out
+
+
+def _siphash_blocks(blocks: list[U64], k0: np.uint64, k1: np.uint64) -> U64:
+    n = len(blocks[-1])
+    constants = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+    v = [np.full(n, np.uint64(c) ^ k, dtype=np.uint64) for c, k in zip(constants, (k0, k1, k0, k1), strict=True)]
+    for block in blocks:
+        v[3] ^= block
+        _rounds(v, 2)
+        v[0] ^= block
+    v[2] ^= np.uint64(0xFF)
+    _rounds(v, 4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def _rotate(x: U64, by: int) -> U64:
+    return (x << np.uint64(by)) | (x >> np.uint64(64 - by))
+
+
+def _rounds(v: list[U64], n: int) -> None:
+    for _ in range(n):
+        v[0] += v[1]
+        v[1] = _rotate(v[1], 13) ^ v[0]
+        v[0] = _rotate(v[0], 32)
+        v[2] += v[3]
+        v[3] = _rotate(v[3], 16) ^ v[2]
+        v[0] += v[3]
+        v[3] = _rotate(v[3], 21) ^ v[0]
+        v[2] += v[1]
+        v[1] = _rotate(v[1], 17) ^ v[2]
+        v[2] = _rotate(v[2], 32)

@@ -1,0 +1,193 @@
+"""Results: what a measure, an attack or a comparison found, in one shape.
+
+`.value` is the headline figure, with an interval or the reason there is none. Figures of their own
+(`.k`, `.expected`, …) stand in `.figures` and can be read as attributes. Figures per key stay small;
+figures per record are computed on first access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.engine import native
+from flou.engine.errors import LazyInputError
+from flou.engine.note import Note
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from flou.engine.data import Data
+    from flou.engine.keys import KeyTable
+
+Figure = bool | int | float | str | None
+Array = NDArray[Any]
+
+
+def unused(name: str, taken: Iterable[str]) -> str:
+    """A column name that does not collide with the user's own."""
+    names = set(taken)
+    while name in names:
+        name += "_"
+    return name
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """What every result has. `measured_on` says whether a policy may rely on it."""
+
+    method: str
+    title: str
+    settings: dict[str, Any]
+    value: float
+    value_label: str
+    interval: Interval | None = None
+    no_interval: str = ""
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    figure_labels: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    measured_on: Literal["original", "release"]
+    test_only: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        figures = self.__dict__.get("figures", {})
+        if name in figures:
+            return figures[name]
+        known = ", ".join(sorted(figures)) or "none"
+        raise AttributeError(
+            f"{type(self).__name__} of {self.__dict__.get('method')} has no {name!r}; its own figures: {known}"
+        )
+
+    def figure(self, name: str) -> Figure:
+        """The headline value or one of the method's own figures, by name."""
+        return self.value if name == "value" else self.figures[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the per-record and per-key detail, as plain values."""
+        interval = None if self.interval is None else [self.interval.low, self.interval.high, self.interval.level]
+        return {
+            "method": self.method,
+            "settings": self.settings,
+            "measured_on": self.measured_on,
+            "value": self.value,
+            "interval": interval,
+            "no_interval": self.no_interval,
+            "figures": dict(self.figures),
+            "notes": [str(note) for note in self.notes],
+            "test_only": self.test_only,
+        }
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [(self.value_label, f"{self.value:.6g}")]
+        rows += [
+            (self.figure_labels.get(n, n), f"{v:,}" if isinstance(v, int) else f"{v}") for n, v in self.figures.items()
+        ]
+        return rows
+
+    def summary(self) -> str:
+        """A few lines of text."""
+        parameters = ", ".join(f"{k} = {v}" for k, v in self.settings.items())
+        lines = [f"{self.title} ({parameters})" if parameters else self.title]
+        lines += [f"  {label}: {shown}" for label, shown in self._rows()]
+        lines += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self._rows())
+        notes = "".join(f"<p>{escape(str(n))}</p>" for n in self.notes)
+        return f"<table><caption>{escape(self.title)}</caption>{rows}</table>{notes}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class RiskResult(Result):
+    """The result of a risk measure on keys.
+
+    `key_values` holds the measure's figure per key and `at_risk` which keys it flags; the detail
+    frame is made by `detail` only when somebody looks at it.
+    """
+
+    data: Data = field(repr=False)
+    keys: KeyTable = field(repr=False)
+    key_values: Array = field(repr=False)
+    #: What the figure of a key or record is called: "frequency", "risk", …
+    unit_label: str
+    at_risk: NDArray[np.bool_] = field(repr=False)
+    detail: Callable[[], pl.DataFrame] = field(repr=False)
+    chart: Callable[[RiskResult, str, int], alt.Chart] | None = field(default=None, repr=False)
+
+    @cached_property
+    def by_key(self) -> Any:
+        """One line a distinct key: its values, records, figure, flag; in the user's frame type."""
+        return native.like(self._by_key, self.data.native_kind)
+
+    @cached_property
+    def _by_key(self) -> pl.DataFrame:
+        keys = self.keys.frame
+        figures = [
+            pl.Series(unused(name, keys.columns), values)
+            for name, values in (
+                ("records", self.keys.counts),
+                (self.unit_label, self.key_values),
+                ("at_risk", self.at_risk),
+            )
+        ]
+        frame = pl.concat([keys, pl.DataFrame(figures), self.detail()], how="horizontal")
+        return frame.sort(figures[1].name, *keys.columns, nulls_last=True)
+
+    @cached_property
+    def units(self) -> Array:
+        """The figure of each record, in input order."""
+        return self.key_values[self._key_of_rows]
+
+    @cached_property
+    def flagged(self) -> NDArray[np.bool_]:
+        """Whether each record is at risk, in input order."""
+        return self.at_risk[self._key_of_rows]
+
+    @cached_property
+    def _key_of_rows(self) -> NDArray[np.intp]:
+        if native.is_lazy(self.data.frame):
+            raise LazyInputError(
+                "The rows stay in their engine and have no order, so there is no array of figures per record. "
+                "Use .joined(), which adds the column in the engine, or load the file with .collect() first."
+            )
+        return self.keys.locate(native.collect(self.data.frame))
+
+    def joined(self) -> Any:
+        """The rows with the figure as one more column named after the method; lazy input stays lazy."""
+        small = self.keys.frame.with_columns(pl.Series(unused(self.method, self.data.columns), self.key_values))
+        rows = native.match_keys(self.data.frame, small, list(self.keys.columns), "left")
+        return native.leave(rows, self.data.native_kind)
+
+    def to_frame(self) -> Any:
+        """The figures, one a line, in the user's frame type."""
+        rows = [("value", self.value), *self.figures.items()]
+        frame = pl.DataFrame(
+            {"figure": [r[0] for r in rows], "value": [None if r[1] is None else str(r[1]) for r in rows]}
+        )
+        return native.like(frame, self.data.native_kind)
+
+    def plot(self, language: str = "en", min_count: int = 1) -> alt.Chart:
+        """A chart of aggregates (never of records); counts below `min_count` are not drawn."""
+        if self.chart is None:
+            raise AttributeError(f"{self.method} has no chart.")
+        return self.chart(self, language, min_count)

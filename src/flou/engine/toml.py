@@ -1,0 +1,82 @@
+"""TOML both ways: read with clear errors, write what a plan or schema holds."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from flou.engine.errors import PlanError
+
+#: The format of plan, schema and policy files. A newer one is refused.
+FORMAT = 1
+
+
+def read(path: str | PathLike[str], what: str) -> dict[str, Any]:
+    """Read a Flou TOML file and check its format number."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise PlanError(f"The {what} {str(path)!r} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"The {what} {str(path)!r} is not UTF-8 text.") from None
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"The {what} {str(path)!r} is not valid TOML: {error}.") from None
+    check_format(table, f"{what} {str(path)!r}")
+    return table
+
+
+def check_format(table: dict[str, Any], where: str) -> None:
+    """Take the line `flou = 1` out of the table; its absence or a newer number is refused."""
+    number = table.pop("flou", None)
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise PlanError(f"The {where} must begin with the line `flou = {FORMAT}`, its format number.")
+    if number > FORMAT:
+        raise PlanError(f"The {where} has format {number}; this version of Flou reads up to {FORMAT}. Upgrade Flou.")
+
+
+def write(table: Mapping[str, Any]) -> str:
+    """A table as TOML text, with its format number first; lists of tables become [[sections]]."""
+    lines = [f"flou = {FORMAT}"]
+    sections = {k: v for k, v in table.items() if _is_section(v)}
+    lines += [f"{_key(k)} = {_value(v)}" for k, v in table.items() if k not in sections]
+    for name, value in sections.items():
+        for entry in value if isinstance(value, list) else [value]:
+            header = f"[[{_key(name)}]]" if isinstance(value, list) else f"[{_key(name)}]"
+            lines += ["", header, *(f"{_key(k)} = {_value(v)}" for k, v in entry.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _is_section(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return True
+    return isinstance(value, list) and bool(value) and all(isinstance(v, Mapping) for v in value)
+
+
+def _key(name: str) -> str:
+    bare = name != "" and all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
+    return name if bare else _text(name)
+
+
+def _text(value: str) -> str:
+    # JSON escapes all that TOML must, but for DEL
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(v) for v in value) + "]"
+    raise PlanError(f"{value!r} cannot be written to a plan file; it is for use in Python alone.")

@@ -1,0 +1,76 @@
+"""The two languages: English in the code, French from a gettext catalogue.
+
+A text in the code is its own key. Numbers follow the language too: 12.5% and 12,5 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from flou.engine.errors import ParameterError
+from flou.engine.note import Note
+
+LANGUAGES = ("en", "fr")
+#: Places of a note that hold a method's title or a figure's label; others (columns, values) stay as they are.
+_TRANSLATED = ("method", "figure")
+
+
+@dataclass(frozen=True)
+class Words:
+    """Texts and numbers in one language."""
+
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        if self.language not in LANGUAGES:
+            raise ParameterError(f"language = {self.language!r} is not known; use {' or '.join(LANGUAGES)}.")
+
+    def __call__(self, text: str, **values: object) -> str:
+        """A text in this language, its places filled in."""
+        found = _catalogue(self.language).get(text, text) if text else text
+        return found.format(**{k: self._shown(v) for k, v in values.items()}) if values else found
+
+    def note(self, note: Note) -> str:
+        """A result's remark in this language."""
+        values = {k: self(v) if k in _TRANSLATED and isinstance(v, str) else v for k, v in note.values.items()}
+        return self(note.text, **values)
+
+    def _shown(self, value: object) -> str:
+        return self.number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+    def number(self, value: float) -> str:
+        """A count or a figure."""
+        from babel.numbers import format_decimal
+
+        pattern = "#,##0" if float(value).is_integer() else "#,##0.####"
+        return str(format_decimal(value, format=pattern, locale=self.language))
+
+    def share(self, value: float) -> str:
+        """A share as a percentage, with enough digits that a small one does not read as zero."""
+        from babel.numbers import format_decimal
+
+        percent = 100 * value
+        digits = 1 if percent >= 1 else 2 if percent >= 0.1 else 3
+        if 0 < percent < 0.001:
+            return f"< {self.share(0.00001)}"
+        shown = "0" if percent == 0 else format_decimal(percent, format="0." + "0" * digits, locale=self.language)
+        return f"{shown}\u202f%" if self.language == "fr" else f"{shown}%"
+
+    @property
+    def colon(self) -> str:
+        """French sets a no-break space before a colon."""
+        return "\u00a0:" if self.language == "fr" else ":"
+
+
+@cache
+def _catalogue(language: str) -> dict[str, str]:
+    if language == "en":
+        return {}
+    from babel.messages.pofile import read_po
+
+    path = resources.files("flou.engine") / "locale" / f"{language}.po"
+    with path.open("rb") as file:
+        catalogue = read_po(file, locale=language)
+    return {m.id: str(m.string) for m in catalogue if isinstance(m.id, str) and m.id and m.string}

@@ -1,0 +1,86 @@
+"""Carry a plan out: read, measure, protect, measure again, attack, compare, judge."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from flou.decide.policy import Decision, Policy, Reason, Verdict
+from flou.describe.microdata import Microdata
+from flou.engine.note import Note
+from flou.engine.plan import Plan
+from flou.engine.progress import Progress, listening, tell
+from flou.engine.release import Release
+from flou.engine.result import Result
+from flou.engine.secret import Secret
+from flou.job.source import plan_data, plan_secret
+from flou.reporting.document import Report
+
+
+@dataclass(frozen=True)
+class Done:
+    """All that a plan gave, still in memory."""
+
+    plan: Plan
+    original: Microdata
+    release: Release
+    results: tuple[Result, ...]
+    verdict: Verdict
+    secret: Secret
+    #: (stage, seconds), for the log alone.
+    timings: tuple[tuple[str, float], ...]
+
+    @property
+    def report(self) -> Report:
+        return Report(self.original, self.release, results=self.results, verdict=self.verdict, title=self.plan.title)
+
+
+@dataclass
+class _Clock:
+    timings: list[tuple[str, float]] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.timings.append((stage, now - self.started))
+        self.started = now
+
+
+def carry_out(
+    plan: Plan, *, engine: str | None = None, secret: str | None = None, progress: Progress | None = None
+) -> Done:
+    """Run every section of a plan; nothing is written."""
+    with listening(progress):
+        clock = _Clock()
+        policy = Policy.of_plan(plan.policy, plan.folder) if plan.policy is not None else None
+        key = plan_secret(plan, secret)
+        tell("read", 0, 1)
+        original = plan_data(plan, engine)
+        clock.lap("read")
+        before = _measured(plan, original, "before")
+        clock.lap("measure before")
+        release = plan.protect(original, secret=key)
+        clock.lap("protect")
+        after = _measured(plan, release, "after")
+        clock.lap("measure after")
+        attacks = [a.run(release, truth=original, secret=key) for a in plan.attacks]
+        clock.lap("attack")
+        comparisons = [c.compare(original, release) for c in plan.comparisons]
+        clock.lap("compare")
+        results = (*before, *after, *attacks, *comparisons)
+        verdict = policy.judge(*results, release) if policy else _no_policy()
+        return Done(plan, original, release, results, verdict, key, tuple(clock.timings))
+
+
+def _measured(plan: Plan, data: Microdata | Release, when: str) -> list[Result]:
+    out: list[Result] = []
+    for i, measure in enumerate(plan.measures):
+        tell(f"measure {when}: {measure.name()}", i, len(plan.measures))
+        out.append(measure.measure(data))
+    return out
+
+
+def _no_policy() -> Verdict:
+    """Without thresholds nobody has said what is safe, so nothing is."""
+    note = Note("the plan names no policy: add [policy] with the office's thresholds")
+    return Verdict(Decision.WITHHOLD, (Reason(Decision.WITHHOLD, note, note, {}),), {})

@@ -1,0 +1,124 @@
+"""The output folder of a run: `public/` and `internal/`, whole or not at all.
+
+Everything is written to a temporary folder beside the target and renamed at the end. An existing
+folder is never overwritten unless asked, and then only if a former run made it. A withheld release
+leaves `public/` out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from flou._version import __version__
+from flou.decide.policy import Decision
+from flou.describe.files import write
+from flou.engine.errors import OutputError
+from flou.engine.native import first_line
+from flou.engine.progress import Progress, listening, tell
+from flou.job.carry_out import Done
+
+_MANIFEST = "manifest.json"
+
+
+def require_free(out: Path, *, replace: bool = False) -> None:
+    """Refuse a target that would be overwritten, before any work is done."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not replace:
+        raise OutputError(f"{str(out)!r} exists and is not overwritten. Choose another --out, or pass --replace.")
+    if not (out / "internal" / _MANIFEST).is_file():
+        raise OutputError(f"{str(out)!r} was not made by a run of Flou, so it is not replaced. Choose another --out.")
+
+
+def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Progress | None = None) -> Path:
+    """Write the output of a run under a temporary name, then rename it to `out`."""
+    require_free(out, replace=replace)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
+    except OSError as error:
+        raise OutputError(f"{str(out)!r} cannot be made ({error.strerror}).") from None
+    try:
+        with listening(progress):
+            _fill(done, temporary)
+        temporary.chmod(0o755)
+        _put_in_place(temporary, out)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise OutputError(f"{str(out)!r} could not be written: {first_line(error)}. Nothing was left behind.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return out
+
+
+def _put_in_place(temporary: Path, out: Path) -> None:
+    if out.exists() and any(out.iterdir()):
+        former = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.former."))
+        out.replace(former / "out")
+        temporary.replace(out)
+        shutil.rmtree(former, ignore_errors=True)
+    else:
+        temporary.replace(out)
+
+
+def _fill(done: Done, folder: Path) -> None:
+    internal = folder / "internal"
+    internal.mkdir()
+    languages = done.plan.output.languages
+    withheld = done.verdict.decision is Decision.WITHHOLD
+    n_pages = len(languages) * (1 if withheld else 2)
+    if not withheld:
+        public = folder / "public"
+        public.mkdir()
+        tell("write data", 0, 1)
+        write(done.release, public / f"data.{done.plan.output.format}")
+    for i, language in enumerate(languages):
+        tell("write reports", i, n_pages)
+        done.report.save(internal / f"report.{language}.html", language=language, audience="internal")
+        if not withheld:
+            done.report.save(folder / "public" / f"report.{language}.html", language=language, audience="public")
+    (internal / _MANIFEST).write_text(
+        json.dumps(_manifest(done, folder), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    (internal / "log.txt").write_text(_log(done), encoding="utf-8")
+
+
+def _manifest(done: Done, folder: Path) -> dict[str, object]:
+    """What was run on what. Inputs by HMAC under the secret, so that nobody can test a guess; outputs by plain hash."""
+    public = sorted((folder / "public").iterdir()) if (folder / "public").exists() else []
+    return {
+        "flou": __version__,
+        "plan": done.plan.to_toml(),
+        "inputs": _inputs(done),
+        "secret": {"origin": done.secret.origin, "replayable": done.secret.replayable},
+        "results": [r.to_dict() for r in done.results],
+        "steps": [
+            {"method": s.method.name(), "settings": s.method.shown_settings(), "records_before": s.n_records_before,
+             "records_after": s.n_records_after, "figures": dict(s.figures)}
+            for s in done.release.steps
+        ],
+        "guarantees": [str(g) for g in done.release.guarantees],
+        "verdict": done.verdict.to_dict(),
+        "public": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in public},
+    }  # fmt: skip
+
+
+def _inputs(done: Done) -> dict[str, str]:
+    plan = done.plan
+    assert plan.data is not None
+    names = [n for n in (plan.data.source, plan.data.schema) if n and (plan.folder / n).is_file()]
+    return {Path(n).name: done.secret.identify(plan.folder / n) for n in names}
+
+
+def _log(done: Done) -> str:
+    """Times and dates stand here alone, so that everything else can be compared byte for byte."""
+    lines = [f"{datetime.now(UTC).isoformat(timespec='seconds')} Flou {__version__}: {done.verdict.decision.name}"]
+    lines += [f"{seconds:9.3f} s  {stage}" for stage, seconds in done.timings]
+    lines += [f"{s.seconds:9.3f} s  step {s.number}: {s.method.name()}" for s in done.release.steps]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,112 @@
+"""Global recoding: replace the values of a variable by coarser ones, for everybody.
+
+To a level of the variable's hierarchy, or by a mapping. It keeps every record and the truth of each
+value, at the price of detail. It does not guarantee k by itself: measure again, or drop what is left.
+Reference: Hundepool et al. (2012), *Statistical Disclosure Control*, section 3.2.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from flou.describe.hierarchy import Hierarchy
+from flou.describe.microdata import Microdata
+from flou.engine.errors import DataError, HierarchyError, ParameterError, listed
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Protection, require_columns
+from flou.engine.note import Note
+from flou.engine.parameters import Pairs
+from flou.engine.randomness import Draws
+from flou.engine.release import Outcome
+from flou.engine.values import text_of
+from flou.protect.micro.replaced import known_values, none_left, replace_values, schema_after, value_counts
+
+
+class Recode(Protection):
+    """Replace a column's values by their group: `Recode("age", level=1)` or `Recode("job", mapping={…})`."""
+
+    reference: ClassVar[str] = "hundepool2012"
+    title: ClassVar[str] = "global recoding"
+    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = (
+        "records",
+        "untouched columns",
+    )
+
+    column: str = Field(description="the column to recode")
+    level: int | str | None = Field(None, description="level of the column's hierarchy, by number or name")
+    mapping: Pairs | None = Field(None, description="new value of each value")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Recode:
+        if (self.level is None) == (self.mapping is None):
+            raise ParameterError(
+                "give either level= (of the column's hierarchy) or mapping=, not both and not neither."
+            )
+        if isinstance(self.level, int) and self.level < 1:
+            raise ParameterError(f"level = {self.level} changes nothing; levels begin at 1.")
+        return self
+
+    def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        require_columns(data, (self.column,), "Recode")
+        observed, _ = value_counts(data, self.column)
+        mapping = self._mapping(data, known_values(data, self.column, observed))
+        hierarchy = self._rest(data, mapping) if self.level is not None else None
+        schema = schema_after(data.schema, self.column, mapping, hierarchy)
+        recoded, change = replace_values(data, self.column, mapping, schema)
+        return Outcome(recoded, changes=(change,))
+
+    def _mapping(self, data: Microdata, values: list[object]) -> dict[object, object]:
+        keep = data.schema.not_applicable.get(self.column, ())
+        if self.mapping is None:
+            hierarchy = data.schema.hierarchies.get(self.column)
+            if hierarchy is None:
+                raise HierarchyError(
+                    f"The column {self.column!r} has no hierarchy, so level = {self.level!r} means nothing. "
+                    "Declare one in the schema (hierarchies={…}), or give mapping=."
+                )
+            assert self.level is not None
+            try:
+                mapping = hierarchy.generalise(values, self.level, keep=keep)
+            except HierarchyError as error:
+                raise HierarchyError(f"Recode of {self.column!r}: {error}") from None
+            return _one_type(mapping)
+        new = {text_of(old): value for old, value in self.mapping}
+        kept = {text_of(v) for v in keep}
+        missing = [v for v in values if text_of(v) not in new and text_of(v) not in kept]
+        if missing:
+            raise DataError(
+                f"Recode of {self.column!r}: the mapping misses {len(missing)} values: {listed(missing)}. "
+                "Map each value, to itself if it should stay."
+            )
+        return _one_type({v: new.get(text_of(v), v) for v in values})
+
+    def _rest(self, data: Microdata, mapping: dict[object, object]) -> Hierarchy | None:
+        """What is left of the hierarchy above the new values."""
+        hierarchy = data.schema.hierarchies[self.column]
+        assert self.level is not None
+        number = hierarchy.level_number(self.level)
+        if number >= hierarchy.height or not mapping:
+            return None
+        keep = {text_of(v) for v in data.schema.not_applicable.get(self.column, ())}
+        values = [v for v in mapping if text_of(v) not in keep]
+        above = [hierarchy.generalise(values, n) for n in range(number + 1, hierarchy.height + 1)]
+        rows = {text_of(mapping[v]): tuple(str(level[v]) for level in above) for v in values}
+        return Hierarchy(table=tuple(rows.items()), names=hierarchy.names[number:]) if rows else None
+
+    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
+        observed, _ = value_counts(before, self.column)
+        mapping = self._mapping(before, known_values(before, self.column, observed))
+        targets = {text_of(v) for v in mapping.values()}
+        gone = {text_of(v) for v in mapping} - targets
+        promise = Note("no value of {column} finer than its recoding is left", {"column": self.column})
+        return (none_left(self.column, gone, promise),)
+
+
+def _one_type(mapping: dict[object, object]) -> dict[object, object]:
+    """Mixed results (a code kept beside text labels) become text, so that the column has one type."""
+    kinds = {type(v) for v in mapping.values()}
+    if len(kinds) <= 1 or kinds <= {int, float}:
+        return mapping
+    return {old: text_of(new) for old, new in mapping.items()}

@@ -1,0 +1,119 @@
+"""Replacing the values of a column one for one, and what that means for the schema.
+
+Shared by recoding and top coding: the new frame, how many cells changed, and a schema whose
+modalities, hierarchy, labels and coherence rules speak of the new values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from flou.describe.hierarchy import Hierarchy
+from flou.describe.microdata import Microdata
+from flou.describe.schema import Rule, Schema
+from flou.engine import native
+from flou.engine.guarantee import Guarantee
+from flou.engine.note import Note
+from flou.engine.release import Change
+from flou.engine.values import distinct, plain_series, text_of
+
+
+def value_counts(data: Microdata, column: str) -> tuple[list[object], dict[object, int]]:
+    """The distinct values of a column, and how many records have each."""
+    counted = native.collect(data.frame.group_by(column).agg(nw.len().alias("__flou_n")))
+    values = plain_series(counted[column])
+    return distinct(values), dict(zip(values.to_list(), counted["__flou_n"].to_list(), strict=True))
+
+
+def known_values(data: Microdata, column: str, observed: list[object]) -> list[object]:
+    """Observed values and the declared ones nobody has."""
+    texts = {text_of(v) for v in observed}
+    return [*observed, *(v for v in data.declared_modalities.get(column, ()) if text_of(v) not in texts)]
+
+
+def replace_values(
+    data: Microdata, column: str, mapping: Mapping[Any, Any], schema: Schema
+) -> tuple[Microdata, Change]:
+    """Replace values by a mapping that covers them all; null stays null."""
+    observed, counts = value_counts(data, column)
+    new = [mapping[v] for v in observed]
+    n_changed = sum(counts[v] for v in observed if text_of(v) != text_of(mapping[v]))
+    if observed:
+        target = pl.Series(new, strict=True).dtype
+        dtype: Any = {pl.String: nw.String, pl.Boolean: nw.Boolean}.get(
+            type(target), nw.Float64 if target.is_float() else nw.Int64
+        )
+        source = nw.col(column)
+        if data.frame.collect_schema()[column] in (nw.Categorical, nw.Enum):
+            source = source.cast(nw.String)
+        frame = data.frame.with_columns(
+            source.replace_strict(observed, new, default=nw.lit(None, dtype), return_dtype=dtype).alias(column)
+        )
+    else:
+        frame = data.frame
+    change = Change(column, n_changed, len(observed), len({text_of(v) for v in new}))
+    return data.with_frame(frame, schema), change
+
+
+def schema_after(schema: Schema, column: str, mapping: Mapping[Any, Any], hierarchy: Hierarchy | None) -> Schema:
+    """The schema once the values of a column were mapped. `mapping` covers declared values too."""
+    image = {text_of(old): new for old, new in mapping.items()}
+    modalities = dict(schema.modalities)
+    if column in modalities:
+        mapped = {text_of(image.get(text_of(v), v)): image.get(text_of(v), v) for v in modalities[column]}
+        modalities[column] = tuple(mapped.values())
+    hierarchies = {c: h for c, h in schema.hierarchies.items() if c != column}
+    if hierarchy is not None:
+        hierarchies[column] = hierarchy
+    kinds = {type(v) for v in mapping.values()}
+    types = {c: t for c, t in schema.types.items() if c != column or (t == "text" and kinds == {str})}
+    return schema.with_changes(
+        modalities=modalities,
+        hierarchies=hierarchies,
+        types=types,
+        undetermined={c: v for c, v in schema.undetermined.items() if c != column},
+        value_labels={c: v for c, v in schema.value_labels.items() if c != column},
+        incoherent=coarsened_rules(schema.incoherent, column, mapping),
+    )
+
+
+def coarsened_rules(rules: Sequence[Rule], column: str, mapping: Mapping[Any, Any]) -> tuple[Rule, ...]:
+    """Coherence rules on the new values: a coarse combination is impossible only if all its parts are.
+
+    Rules that speak of a part of a group are dropped: fewer rules make the key space larger, which is
+    the cautious side for the pessimistic count.
+    """
+    children: dict[str, set[str]] = {}
+    for old, new in mapping.items():
+        children.setdefault(text_of(new), set()).add(text_of(old))
+    new_value = {text_of(new): new for new in mapping.values()}
+    kept: list[Rule] = []
+    forbidden: dict[tuple[tuple[str, Any], ...], set[str]] = {}
+    for rule in rules:
+        if column not in rule:
+            kept.append(rule)
+        else:
+            rest = tuple(sorted((c, v) for c, v in rule.items() if c != column))
+            forbidden.setdefault(rest, set()).add(text_of(rule[column]))
+    for rest, values in forbidden.items():
+        for parent, parts in children.items():
+            if parts <= values:
+                kept.append({**dict(rest), column: new_value[parent]})
+    return tuple(kept)
+
+
+def none_left(column: str, gone: set[str], promise: Note) -> Guarantee:
+    """The promise that no record shows one of the values that were replaced."""
+
+    def violations(data: object) -> int:
+        assert isinstance(data, Microdata)
+        if column not in data.columns:
+            return 0
+        _, counts = value_counts(data, column)
+        return sum(n for value, n in counts.items() if value is not None and text_of(value) in gone)
+
+    return Guarantee(promise, violations)

@@ -1,0 +1,156 @@
+"""Top and bottom coding: values beyond a bound become one value.
+
+Extreme values single people out; everybody beyond the bound is shown alike. The bound is given, or
+taken at a quantile and then rounded to a round number: an exact quantile would itself be somebody's
+value. It keeps every value on the near side. Reference: Hundepool et al. (2012), section 3.2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+import narwhals as nw
+from pydantic import Field, model_validator
+
+from flou.describe.microdata import Microdata
+from flou.engine import native
+from flou.engine.errors import DataError, ParameterError
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Protection, require_columns
+from flou.engine.note import Note
+from flou.engine.randomness import Draws
+from flou.engine.release import Change, Outcome
+from flou.engine.values import text_of
+from flou.protect.micro.replaced import schema_after
+
+
+class _OneSided(Protection):
+    """What top and bottom coding share; `_side` is +1 or -1."""
+
+    reference: ClassVar[str] = "hundepool2012"
+    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = (
+        "records",
+        "untouched columns",
+    )
+    _side: ClassVar[int]
+
+    column: str = Field(description="the numeric column to code")
+    at: int | float | None = Field(None, description="the bound; values beyond it are replaced")
+    quantile: float | None = Field(None, gt=0.0, lt=1.0, description="take the bound at this quantile, rounded")
+    unit: int | float | None = Field(None, gt=0, description="round a bound found by quantile to this unit")
+    replacement: int | float | None = Field(None, description="value shown instead; default: the bound itself")
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> _OneSided:
+        if (self.at is None) == (self.quantile is None):
+            raise ParameterError("give either at= (a bound) or quantile=, not both and not neither.")
+        if self.unit is not None and self.quantile is None:
+            raise ParameterError("unit= rounds a bound found by quantile=; a bound given with at= is taken as it is.")
+        if self.at is not None:
+            self._shown(self.at)
+        return self
+
+    def _shown(self, bound: float) -> float:
+        """The value shown instead of those beyond the bound."""
+        if self.replacement is None:
+            return bound
+        if self._beyond(bound, self.replacement):
+            raise ParameterError(
+                f"replacement = {self.replacement} lies on the near side of the bound {bound}: "
+                "it would be taken for a true value."
+            )
+        return self.replacement
+
+    def _beyond(self, value: float, bound: float) -> bool:
+        return value > bound if self._side > 0 else value < bound
+
+    def _bound(self, data: Microdata) -> float:
+        if self.at is not None:
+            return self.at
+        assert self.quantile is not None
+        found: float | None = native.collect(
+            data.frame.select(nw.col(self.column).quantile(self.quantile, interpolation="linear"))
+        ).item()
+        if found is None:
+            raise DataError(f"The column {self.column!r} has no value, so it has no quantile.")
+        # rounded towards the middle, so that no more than the quantile's share stays visible
+        unit = self.unit or 10.0 ** (math.floor(math.log10(abs(found))) - 1 if found else 0)
+        steps = found / unit
+        bound = (math.floor(steps) if self._side > 0 else math.ceil(steps)) * unit
+        return float(round(bound, 10))
+
+    def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        require_columns(data, (self.column,), type(self).__name__)
+        dtype = data.frame.collect_schema()[self.column]
+        if not dtype.is_numeric():
+            raise DataError(f"{type(self).__name__} needs a numeric column; {self.column!r} is {dtype}.")
+        bound = self._bound(data)
+        shown = self._shown(bound)
+        if dtype.is_integer():
+            bound, shown = (
+                _whole(bound, "the bound", self.column),
+                _whole(shown, "the replacement", self.column),
+            )
+        coded = self._coded(data, bound)
+        n = data.count_where(coded)
+        value = nw.lit(shown, dtype)
+        frame = data.frame.with_columns(nw.when(coded).then(value).otherwise(nw.col(self.column)).alias(self.column))
+        declared = {
+            v: (shown if self._is_coded(data, v, bound) else v) for v in data.declared_modalities.get(self.column, ())
+        }
+        schema = schema_after(data.schema, self.column, declared, data.schema.hierarchies.get(self.column))
+        schema = schema.with_changes(types=data.schema.types, value_labels=data.schema.value_labels)
+        return Outcome(
+            data.with_frame(frame, schema),
+            changes=(Change(self.column, n),),
+            figures={"bound": bound, "replacement": shown, "n_coded": n},
+        )
+
+    def _is_coded(self, data: Microdata, value: object, bound: float) -> bool:
+        kept = {text_of(v) for v in data.schema.not_applicable.get(self.column, ())}
+        return isinstance(value, int | float) and text_of(value) not in kept and self._beyond(value, bound)
+
+    def _coded(self, data: Microdata, bound: float) -> nw.Expr:
+        """Records to code: beyond the bound, and not a not-applicable code such as 999."""
+        column = nw.col(self.column)
+        beyond = column > bound if self._side > 0 else column < bound
+        kept = [v for v in data.schema.not_applicable.get(self.column, ()) if isinstance(v, int | float)]
+        return beyond & ~column.is_in(kept) if kept else beyond
+
+    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
+        bound = self._bound(before)
+        limit = self._shown(bound)
+
+        def violations(data: object) -> int:
+            assert isinstance(data, Microdata)
+            if self.column not in data.columns or not data.frame.collect_schema()[self.column].is_numeric():
+                return 0  # dropped or recoded since: its values are no longer shown
+            return data.count_where(self._coded(data, bound) & (nw.col(self.column) != limit))
+
+        text = (
+            "no value of {column} above {bound} is shown"
+            if self._side > 0
+            else "no value of {column} below {bound} is shown"
+        )
+        return (Guarantee(Note(text, {"column": self.column, "bound": bound}), violations),)
+
+
+def _whole(number: float, what: str, column: str) -> int:
+    if not float(number).is_integer():
+        raise ParameterError(f"{column!r} holds whole numbers, so {what} must be one too; it is {number}.")
+    return int(number)
+
+
+class TopCode(_OneSided):
+    """Show every value above a bound as one value: `TopCode("age", at=95)`."""
+
+    title: ClassVar[str] = "top coding"
+    _side: ClassVar[int] = 1
+
+
+class BottomCode(_OneSided):
+    """Show every value below a bound as one value: `BottomCode("income", quantile=0.01)`."""
+
+    title: ClassVar[str] = "bottom coding"
+    _side: ClassVar[int] = -1

@@ -1,0 +1,267 @@
+"""What the report says, section by section, in one language and for one audience."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from flou.decide.policy import Decision, Verdict
+from flou.describe.microdata import Microdata
+from flou.describe.overview import Overview, overview
+from flou.engine import native
+from flou.engine.charts import to_svg
+from flou.engine.release import Release
+from flou.engine.result import Result, RiskResult
+from flou.engine.words import Words
+from flou.reporting.charts import senses_chart
+from flou.reporting.glossary import Term, glossary
+from flou.reporting.senses import Sense, five_senses
+from flou.risk.micro.frequency import MISSING
+from flou.risk.micro.k_anonymity import KAnonymity
+
+#: Keys shown in the internal list of the rarest.
+_N_KEYS_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A measure before and after protection."""
+
+    before: Result | None
+    after: Result | None
+
+    @property
+    def any(self) -> Result:
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything the template prints. `public` hides the original and small counts."""
+
+    original: Microdata
+    release: Release
+    results: Sequence[Result]
+    verdict: Verdict | None
+    words: Words
+    public: bool
+
+    @property
+    def title(self) -> str:
+        held = self.original.schema.title
+        return held.get(self.words.language) or held.get("en") or self.words("Disclosure control report")
+
+    @property
+    def min_count(self) -> int:
+        return self.verdict.min_count if self.verdict else 3
+
+    def decision(self, decision: Decision) -> str:
+        """The name of a decision."""
+        return self.words(
+            {Decision.RELEASE: "Release", Decision.REVIEW: "Review", Decision.WITHHOLD: "Withhold"}[decision]
+        )
+
+    def decision_meaning(self, decision: Decision) -> str:
+        """What a decision asks of the office."""
+        meaning = {
+            Decision.RELEASE: "The file may be published.",
+            Decision.REVIEW: "Somebody must look at it before the file is published.",
+            Decision.WITHHOLD: "The file must not be published.",
+        }
+        return self.words(meaning[decision])
+
+    def count(self, n: int) -> str:
+        """A count, hidden in the public version when it is small."""
+        if self.public and 0 < n < self.min_count:
+            return f"< {self.words.number(self.min_count)}"
+        return self.words.number(n)
+
+    def share(self, n: int, total: int) -> str:
+        """A share of records, hidden in the public version when it stands for a small count."""
+        if not total:
+            return "–"
+        if self.public and 0 < n < self.min_count:
+            return f"< {self.words.share(self.min_count / total)}"
+        return self.words.share(n / total)
+
+    @cached_property
+    def file(self) -> Overview:
+        """The original in the internal version, the released file in the public one."""
+        return overview(self.release.data.public() if self.public else self.original)
+
+    def size(self) -> str:
+        """How large the file is, and its key space."""
+        file, m = self.file, len(self.file.columns)
+        if self.public:
+            size = self.words("The released file has {n} records and {m} columns.", n=file.n_records, m=m)
+        else:
+            size = self.words("The original has {n} records and {m} columns.", n=file.n_records, m=m)
+        if file.n_keys is None:
+            return size
+        keys = self.words(
+            "Its keys take {n} distinct combinations, undetermined values included; {m} complete ones are possible.",
+            n=file.n_keys, m=file.n_possible_keys,
+        )  # fmt: skip
+        return f"{size} {keys}"
+
+    @property
+    def n_released(self) -> int:
+        return int(self.release.data.n_records)
+
+    def label(self, column: str) -> str:
+        return self.original.schema.label(column, self.words.language)
+
+    def published(self, column: str) -> bool:
+        return column in self.release.data.columns and column not in self.release.data.schema.hidden
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Risk measures, before and after matched by method and settings; the public version has no before."""
+        found: dict[str, Pair] = {}
+        for result in self.results:
+            if not isinstance(result, RiskResult):
+                continue
+            name = f"{result.method} {sorted(result.settings.items(), key=str)}"
+            pair = found.get(name, Pair(None, None))
+            if result.measured_on == "release":
+                found[name] = Pair(pair.before, result)
+            elif not self.public:
+                found[name] = Pair(result, pair.after)
+        return [p for p in found.values() if p.before or p.after]
+
+    @property
+    def others(self) -> list[Result]:
+        """Results of attacks and comparisons."""
+        return [r for r in self.results if not isinstance(r, RiskResult)]
+
+    def figures(self, pair: Pair) -> Iterator[tuple[str, str, str]]:
+        """Label, before, after of each figure of a measure."""
+        words, shown = self.words, pair.any
+        yield words(shown.value_label), self._headline(pair.before), self._headline(pair.after)
+        for name in shown.figures:
+            label = words(shown.figure_labels.get(name, name))
+            yield label, self._figure(pair.before, name), self._figure(pair.after, name)
+
+    def _headline(self, result: Result | None) -> str:
+        if result is None:
+            return "–"
+        n, total = result.figures.get("n_at_risk"), result.figures.get("n_records")
+        if isinstance(n, int) and isinstance(total, int):
+            return self.share(n, total)
+        return self.words.share(result.value)
+
+    def _figure(self, result: Result | None, name: str) -> str:
+        value = None if result is None else result.figures.get(name)
+        if value is None:
+            return "–"
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.count(value)
+        return self.words.number(value) if isinstance(value, float) else str(value)
+
+    def charts(self, pair: Pair) -> list[tuple[str, str]]:
+        """Caption and SVG of a measure's chart, before and after."""
+        out = []
+        captions = (self.words("Before protection"), self.words("After protection"))
+        for caption, result in zip(captions, (pair.before, pair.after), strict=True):
+            if isinstance(result, RiskResult) and result.chart is not None:
+                out.append((caption, to_svg(result.plot(self.words.language, self.min_count if self.public else 1))))
+        return out
+
+    def senses(self, pair: Pair) -> list[Sense]:
+        """k-anonymity under every way of counting undetermined values."""
+        shown = pair.any
+        if shown.method != KAnonymity.name():
+            return []
+        measure = KAnonymity(**{**shown.settings, "missing": MISSING[0]})
+        return five_senses(measure, None if self.public else self.original, self.release.data)
+
+    def senses_chart(self, senses: list[Sense]) -> str:
+        chart = senses_chart(senses, self.words.language)
+        return to_svg(chart) if chart is not None else ""
+
+    def sense_share(self, share: float | None, *, after: bool) -> str:
+        if share is None:
+            return self.words("does not fit in memory")
+        total = self.n_released if after else self.original.n_records
+        return self.share(round(share * total), total)
+
+    def sense_k(self, k: int | None) -> str:
+        return "–" if k is None else self.count(k)
+
+    def rarest(self, pair: Pair) -> tuple[list[str], list[list[str]]] | None:
+        """The rarest keys of the release, or of the original; internal only."""
+        result = pair.after or pair.before
+        if self.public or not isinstance(result, RiskResult):
+            return None
+        frame: pl.DataFrame = pl.DataFrame(native.enter(result.by_key).frame.to_native()).head(_N_KEYS_SHOWN)
+        header = [self.label(c) for c in result.keys.columns]
+        header += [self.words("records"), self.words(result.unit_label)]
+        chosen = [
+            *result.keys.columns,
+            *frame.columns[len(result.keys.columns) : len(result.keys.columns) + 2],
+        ]
+        rows = [
+            [self.words("undetermined") if v is None else str(v) for v in row]
+            for row in frame.select(chosen).iter_rows()
+        ]
+        return header, rows
+
+    def steps(self) -> Iterator[dict[str, Any]]:
+        """Each step: what it is, its parameters, and what it changed."""
+        for step in self.release.steps:
+            n_dropped = step.n_records_before - step.n_records_after
+            changed = [
+                self.words("{column}: {n} values changed", column=self.label(c.column), n=self.count(c.n_changed))
+                for c in step.changes
+            ]
+            if n_dropped:
+                share = self.share(n_dropped, step.n_records_before)
+                changed.append(self.words("{n} records dropped ({share})", n=self.count(n_dropped), share=share))
+            values = [
+                self.words("{column}: {before} distinct values became {after}", column=self.label(c.column),
+                           before=c.n_values_before, after=c.n_values_after)
+                for c in step.changes if c.n_values_before is not None
+            ]  # fmt: skip
+            yield {
+                "number": step.number,
+                "title": self.words(step.method.title or step.method.name()),
+                "name": step.method.name(),
+                "settings": self.settings(step.method.shown_settings()),
+                "changed": [*changed, *values] or [self.words("nothing changed")],
+                "notes": [self.words.note(n) for n in step.notes],
+            }
+
+    def settings(self, settings: dict[str, Any]) -> str:
+        """Parameters as the plan writes them; secret ones are masked already."""
+        return ", ".join(f"{k} = {_plain(v)}" for k, v in settings.items())
+
+    def secret(self) -> str:
+        """What is said about the secret: never its value."""
+        origins = {
+            "file": "a secret read from a file: the same plan, data and secret give the same release",
+            "environment": "a secret read from the environment: the same plan, data and secret give the same release",
+            "entropy": "the operating system's entropy: this release cannot be replayed",
+            "test": "a test seed, which anybody can guess: for tests only",
+            "demonstration": "the published demonstration secret: for synthetic data only",
+        }
+        return self.words(origins[self.release.secret_origin])
+
+    def glossary(self) -> tuple[Term, ...]:
+        return glossary(self.words.language)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        inner = dict(value)
+        name = inner.pop("method", None)
+        shown = ", ".join(f"{k} = {_plain(v)}" for k, v in inner.items())
+        return f"{name}({shown})" if name else f"{{{shown}}}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_plain(v) for v in value) + "]"
+    return str(value)

@@ -1,0 +1,108 @@
+"""The report: one self-contained HTML page, English or French, internal or public.
+
+The internal version has everything a methodologist and a data protection officer need to sign. The
+public version describes the released file and how it was protected; it shows no figure of the original,
+no key, and no count below the policy's threshold. Neither holds a script, a date or a link outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from flou._version import __version__
+from flou.decide.policy import Verdict
+from flou.describe.microdata import Microdata
+from flou.engine.errors import OutputError, ParameterError
+from flou.engine.release import Release
+from flou.engine.result import Result
+from flou.engine.words import Words
+from flou.reporting.content import Content
+
+Audience = Literal["internal", "public"]
+
+
+class Report:
+    """What was done to a file, what risk is left, and what was decided.
+
+    flou.Report(people, release, results=[before, after], verdict=verdict).save("decision.html", language="fr")
+    """
+
+    def __init__(
+        self,
+        original: Microdata,
+        release: Release,
+        *,
+        results: Sequence[Result] = (),
+        verdict: Verdict | None = None,
+        title: str = "",
+    ) -> None:
+        if not isinstance(original, Microdata) or not isinstance(release, Release):
+            raise ParameterError("Report takes the original Microdata and the Release made from it.")
+        if not all(isinstance(r, Result) for r in results):
+            raise ParameterError("results= takes the results of measures, attacks and comparisons.")
+        self._original, self._release = original, release
+        self._results, self._verdict, self._title = tuple(results), verdict, title
+
+    def html(self, *, language: str = "en", audience: Audience = "internal") -> str:
+        """The page as text."""
+        if audience not in ("internal", "public"):
+            raise ParameterError(f"audience = {audience!r} is not known; use internal or public.")
+        words = Words(language)
+        content = Content(self._original, self._release, self._results, self._verdict, words, audience == "public")
+        page: str = _template().render(
+            _=words, words=words, content=content, audience=audience, language=language, version=__version__,
+            title=self._title or content.title, verdict=self._verdict, style=_style(),
+        )  # fmt: skip
+        return page
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        language: str = "en",
+        audience: Audience = "internal",
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the page to a file; an existing one is not overwritten unless asked."""
+        target = Path(path)
+        if target.exists() and not overwrite:
+            raise OutputError(
+                f"{str(path)!r} exists and is not overwritten. Choose another name or pass overwrite=True."
+            )
+        text = self.html(language=language, audience=audience)
+        try:
+            target.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"The report cannot be written to {str(path)!r} ({error.strerror}).") from None
+        return target
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{_escaped(self.html())}" style="width:100%;height:600px;border:0"></iframe>'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;")
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("flou.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html")
+
+
+@cache
+def _style() -> str:
+    return (resources.files("flou.reporting") / "templates" / "report.css").read_text(encoding="utf-8")

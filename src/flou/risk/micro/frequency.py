@@ -1,0 +1,134 @@
+"""How many records share a key, when keys have undetermined values (Saoud 2023).
+
+f(c) of a complete key c counts the records compatible with c. The dense array of the key space has an
+extra place for null on each axis; each way of counting is one pass per axis over it, whatever the
+number of rows or of missing patterns:
+
+- `orthodox` (Benschop et al. 2017, sdcMicro's default): f(i) counts the records that agree with i where
+  both are known;
+- `optimistic` (OPTA, eq. 7) and `pessimistic` (PESA, eq. 8): the largest and the smallest f(c) over the
+  complete keys c compatible with i;
+- `conservative` (sdcMicro's alpha = 0): complete records that agree with i where i is known, and records
+  with the same nulls and values;
+- `category`: null is a category of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.describe.keyspace import Dense, KeySpace
+
+Missing = Literal["category", "orthodox", "optimistic", "pessimistic", "conservative"]
+#: From the least to the most cautious, as reports show them.
+MISSING: tuple[Missing, ...] = ("orthodox", "optimistic", "pessimistic", "conservative", "category")
+
+Counts = NDArray[np.int64]
+
+
+def count_frequencies(space: KeySpace, missing: Missing) -> Counts:
+    """The frequency of each key of the table."""
+    own = space.keys.counts
+    space.refuse_incoherent(space.violating())
+    if missing == "category" or not space.free:
+        return own
+    cells = _filled(space)
+    if missing == "conservative":
+        return _conservative(space, cells)
+    if missing == "orthodox":
+        agree_with_wildcards(cells)
+        return _at_keys(space, cells)
+    return _extreme_completion(space, cells, missing)
+
+
+def find_completions(space: KeySpace, missing: Missing) -> NDArray[np.int32] | None:
+    """For OPTA and PESA, the completion behind each key's figure; None where no key was completed."""
+    if missing not in ("optimistic", "pessimistic") or not space.free:
+        return None
+    cells = _filled(space)
+    _extreme_completion(space, cells, missing)
+    return read_completions(space, cells)
+
+
+def _filled(space: KeySpace) -> Dense:
+    cells = space.zeros()
+    cells[space.positions] = space.keys.counts
+    return cells
+
+
+def _at_keys(space: KeySpace, cells: Dense) -> Counts:
+    found: Counts = cells[space.positions].astype(np.int64)
+    return found
+
+
+def _conservative(space: KeySpace, cells: Dense) -> Counts:
+    incomplete = (space.free_codes == -1).any(axis=1)
+    cells[tuple(p[incomplete] for p in space.positions)] = 0
+    for axis in range(1, cells.ndim):
+        known, null = _places(cells, axis)
+        np.sum(known, axis=axis, out=null)
+    return _at_keys(space, cells) + np.where(incomplete, space.keys.counts, 0)
+
+
+def agree_with_wildcards(cells: Dense) -> None:
+    """Orthodox counts in place: a known value agrees with itself and null, null agrees with everything."""
+    for axis in range(1, cells.ndim):
+        known, null = _places(cells, axis)
+        everything = known.sum(axis=axis, dtype=cells.dtype)
+        everything += null
+        known += np.expand_dims(null, axis)
+        null[...] = everything
+
+
+def add_compatible(cells: Dense) -> None:
+    """f(c) of every complete key in place: records with a null are compatible with each value of that axis."""
+    for axis in range(1, cells.ndim):
+        known, null = _places(cells, axis)
+        known += np.expand_dims(null, axis)
+
+
+def _extreme_completion(space: KeySpace, cells: Dense, missing: Missing) -> Counts:
+    """OPTA or PESA of each key; the null places of `cells` then hold the extreme over their axis."""
+    space.require_values()
+    add_compatible(cells)
+    worst = np.iinfo(cells.dtype).max if missing == "pessimistic" else -1
+    space.exclude_incoherent(cells, int(worst))
+    reduce = np.minimum if missing == "pessimistic" else np.maximum
+    for axis in range(1, cells.ndim):
+        known, null = _places(cells, axis)
+        reduce.reduce(known, axis=axis, out=null)
+    found = _at_keys(space, cells)
+    space.refuse_incoherent(found == worst)
+    return found
+
+
+def _places(cells: Dense, axis: int) -> tuple[Dense, Dense]:
+    """Views of the known values and of the null place along an axis."""
+    lead: tuple[Any, ...] = (slice(None),) * axis
+    return cells[(*lead, slice(None, -1))], cells[(*lead, -1)]
+
+
+def read_completions(space: KeySpace, cells: Dense) -> NDArray[np.int32]:
+    """The completion behind each key's OPTA or PESA, as codes of the free columns.
+
+    The null place along an axis holds the extreme over that axis, so the first value that has the same
+    figure continues the path, axis by axis.
+    """
+    codes = space.free_codes.copy()
+    anchor = space.anchors[1]
+    target = cells[space.positions]
+    for j in range(codes.shape[1]):
+        rows = np.flatnonzero(codes[:, j] == -1)
+        if not len(rows):
+            continue
+        n_values = cells.shape[j + 1] - 1
+        place: list[NDArray[np.integer]] = [
+            anchor[rows][:, None],
+            *(codes[rows, i][:, None] for i in range(codes.shape[1])),
+        ]
+        place[j + 1] = np.arange(n_values)[None, :]
+        codes[rows, j] = np.argmax(cells[tuple(place)] == target[rows][:, None], axis=1)
+    return codes

@@ -1,0 +1,159 @@
+"""k-anonymity (Samarati & Sweeney 1998): each key is shared by at least k records.
+
+With undetermined values the figure depends on what a null may stand for; see `frequency`. The default,
+`pessimistic` (Saoud 2023), takes the rarest key the record could have. Only `category` says how many
+records look exactly alike; the wildcard senses let wholly undetermined records carry the count, which
+the result warns of.
+
+It answers the identity attack alone: k records that share one illness still give it away.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from flou.describe.keyspace import KeySpace
+from flou.describe.microdata import Microdata
+from flou.engine.errors import DataError, ParameterError
+from flou.engine.method import RiskMeasure, require_columns
+from flou.engine.note import Note
+from flou.engine.parameters import Columns
+from flou.engine.result import RiskResult
+from flou.risk.micro.frequency import Counts, Missing, count_frequencies, find_completions
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+class KAnonymity(RiskMeasure):
+    """Share of records whose key is shared by fewer than k records.
+
+    Reference: Samarati & Sweeney (1998); undetermined values after Saoud (2023).
+    Result: `.value` the share of records below k, `.k` the smallest frequency, `.units` the frequency of
+    each record, `.by_key` each key with its frequency and, for optimistic and pessimistic, the completion
+    that gave it.
+    """
+
+    reference: ClassVar[str] = "samarati1998"
+    title: ClassVar[str] = "k-anonymity"
+
+    k: int = Field(ge=1, description="smallest number of records that must share a key")
+    missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
+    by: Columns | None = Field(None, description="count within these strata; default: the whole file")
+
+    def _measure(self, data: Microdata, against: Any, counts: Any, test_only: bool) -> RiskResult:
+        columns, strata = data.schema.keys, self.by or ()
+        if not columns:
+            raise DataError(
+                "No keys are declared. Say which columns an intruder may know: flou.Microdata(frame, keys=[…])."
+            )
+        require_columns(data, strata, "by")
+        table = data.key_table((*columns, *(s for s in strata if s not in columns)))
+        if self.k > table.n_records:
+            raise ParameterError(f"k = {self.k} is larger than the file: it has {table.n_records:,} records.")
+        space = KeySpace(table, tuple(columns), strata, data.declared_modalities, data.schema.incoherent)
+        frequencies = count_frequencies(space, self.missing)
+        at_risk = frequencies < self.k
+        n_at_risk = int(table.counts[at_risk].sum())
+        return RiskResult(
+            method=self.name(),
+            title=self.title,
+            settings=self.shown_settings(),
+            value=n_at_risk / table.n_records,
+            value_label="share of records below k",
+            no_interval="the file is measured as it is: nothing is estimated",
+            figures={
+                "k": int(frequencies.min()),
+                "n_at_risk": n_at_risk,
+                "n_keys": table.n_keys,
+                "n_keys_at_risk": int(at_risk.sum()),
+                "n_records": table.n_records,
+            },
+            figure_labels={
+                "k": "smallest frequency of a key",
+                "n_at_risk": "records below k",
+                "n_keys": "distinct keys",
+                "n_keys_at_risk": "distinct keys below k",
+                "n_records": "records",
+            },
+            notes=self._notes(space, frequencies),
+            measured_on="release" if data.released else "original",
+            test_only=test_only,
+            data=data,
+            keys=table,
+            key_values=frequencies,
+            unit_label="frequency",
+            at_risk=at_risk,
+            detail=partial(_completions, space, self.missing),
+            chart=frequency_chart,
+        )
+
+    def _notes(self, space: KeySpace, frequencies: Counts) -> tuple[Note, ...]:
+        """Warn when wholly undetermined records, which agree with everybody, carry others over k."""
+        if self.missing in ("category", "conservative") or len(space.free) < len(space.columns):
+            return ()
+        table = space.keys
+        wholly = (space.free_codes == -1).all(axis=1)
+        n_wholly = int(table.counts[wholly].sum())
+        carried = ~wholly & (frequencies >= self.k) & (frequencies - n_wholly < self.k)
+        if not n_wholly:
+            return ()
+        return (
+            Note(
+                "{n_wholly} records have every key undetermined and count for every key; without them {n_carried} "
+                'further records would be below k. They do not hide anybody: count with missing = "category".',
+                {"n_wholly": n_wholly, "n_carried": int(table.counts[carried].sum())},
+            ),
+        )
+
+
+def _completions(space: KeySpace, missing: Missing) -> pl.DataFrame:
+    """The completion of each key, one column a key that is null somewhere; empty where none was needed."""
+    codes = find_completions(space, missing)
+    if codes is None:
+        return pl.DataFrame()
+    columns = []
+    for j, column in enumerate(space.free):
+        values = space.categories[column]
+        columns.append(pl.Series(f"completion.{column}", [values[c] for c in codes[:, j]], strict=False))
+    return pl.DataFrame(columns)
+
+
+#: Lower bounds of the classes in which frequencies are drawn; k joins them, so that no bar straddles it.
+_CLASSES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
+
+
+def frequency_classes(result: RiskResult) -> pl.DataFrame:
+    """Records by class of frequency: `class`, `records`, `share`, `at_risk`. Aggregates, never records."""
+    k = int(result.settings["k"])
+    bounds = np.unique([*_CLASSES, k])
+    place = np.searchsorted(bounds, result.key_values, side="right") - 1
+    records = np.bincount(np.maximum(place, 0), weights=result.keys.counts, minlength=len(bounds)).astype(np.int64)
+    ends = [*(bounds[1:] - 1).tolist(), None]
+    names = [
+        f"{a}+" if b is None else str(a) if a == b else f"{a}–{b}" for a, b in zip(bounds.tolist(), ends, strict=True)
+    ]
+    return pl.DataFrame(
+        {"class": names, "records": records, "share": records / result.keys.n_records, "at_risk": bounds < k}
+    )
+
+
+def frequency_chart(result: RiskResult, language: str = "en", min_count: int = 1) -> alt.Chart:
+    """Share of records by how many records share their key; classes of few records are left out."""
+    from flou.engine.charts import bars
+
+    classes = frequency_classes(result)
+    return bars(
+        classes.filter((pl.col("records") == 0) | (pl.col("records") >= min_count)),
+        category="class",
+        value="share",
+        flag="at_risk",
+        titles=("records that share the key", "share of records"),
+        flag_names=("below k", "k or more"),
+        language=language,
+    )

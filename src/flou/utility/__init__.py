@@ -1,0 +1,3 @@
+"""What the analyst loses. Methods come with the perturbing protections."""
+
+METHODS: dict[str, str] = {}

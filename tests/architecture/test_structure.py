@@ -1,0 +1,101 @@
+"""Imports point one way, importing is cheap, nothing draws from a global generator."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import flou
+
+PACKAGE = Path(flou.__file__).parent
+#: A package may import those before it; protect, attack and utility do not import each other.
+ORDER = ["engine", "describe", "risk", "protect", "attack", "utility", "decide", "reporting", "job", "cli"]
+MODULES = sorted(p for p in PACKAGE.rglob("*.py") if "examples" not in p.parts)
+
+
+def imports(path: Path) -> set[str]:
+    """The packages of Flou that a module imports, those for type checking left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] if node.module != "flou" else [f"flou.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        else:
+            continue
+        found |= {n.split(".")[1] for n in names if n.startswith("flou.")}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    here = path.relative_to(PACKAGE).parts[0]
+    if here not in ORDER:
+        return
+    allowed = set(ORDER[: ORDER.index(here) + 1]) | {"_version"}
+    if here in ("job", "cli"):
+        allowed.add("datasets")
+    for side in {"protect", "attack", "utility"} - {here}:
+        if here in ("protect", "attack", "utility"):
+            allowed.discard(side)
+    assert imports(path) <= allowed, f"{here} must not import {imports(path) - allowed}"
+
+
+def test_every_package_is_in_the_order() -> None:
+    packages = {p.parent.relative_to(PACKAGE).parts[0] for p in PACKAGE.glob("*/__init__.py")}
+    assert packages == {*ORDER, "datasets"}
+
+
+def test_no_global_randomness() -> None:
+    """Randomness comes from a secret, or from a generator that is passed in."""
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                assert not any(a.name == "random" for a in node.names), path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+                dotted = f"{getattr(node.value.value, 'id', '')}.{node.value.attr}"
+                if dotted == "np.random":
+                    assert node.attr in ("Generator", "default_rng"), f"{path}: np.random.{node.attr}"
+                    if node.attr == "default_rng":
+                        assert path.parent.name == "datasets", path
+
+
+def test_importing_is_cheap() -> None:
+    """`import flou`, and its namespaces, load none of the heavy libraries."""
+    code = (
+        "import flou, flou.risk, flou.protect, sys; dir(flou); "
+        "print([m for m in ('polars', 'numpy', 'scipy', 'numba', 'altair', 'pandas', 'pydantic') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_every_public_name_loads() -> None:
+    for name in flou.__all__:
+        assert getattr(flou, name) is not None
+    for namespace in (flou.risk, flou.protect, flou.datasets):
+        for name in namespace.__all__:
+            assert getattr(namespace, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        flou.nonsense  # noqa: B018
+
+
+def test_modules_are_small() -> None:
+    """Around 120 lines, seldom over 350: a longer one has two ideas."""
+    long = {
+        str(p.relative_to(PACKAGE)): n for p in MODULES if (n := len(p.read_text(encoding="utf-8").splitlines())) > 350
+    }
+    assert not long

@@ -1,0 +1,263 @@
+"""The checks that every registered method passes."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from tests.contracts.cases import BAD_PARAMETERS, EXAMPLES, KEYS, ROLES, native, people, published, rows
+
+import flou
+from flou.engine import registry
+from flou.engine.method import Method, Protection, RiskMeasure
+from flou.engine.plan_schema import method_schema, plan_schema
+
+ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]
+MEASURES = [p for p in ALL if isinstance(p.values[0], RiskMeasure)]
+PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]
+FULL, EQUAL = ("polars", "pandas"), ("pyarrow", "polars-lazy", "duckdb")
+SECRET = flou.Secret(bytes(range(32)))
+
+
+def test_every_registered_method_has_examples() -> None:
+    names = {m.name() for m in registry.every()}
+    assert set(EXAMPLES) == set(BAD_PARAMETERS) == names
+
+
+@pytest.mark.parametrize("method", registry.every(), ids=lambda m: m.name())
+def test_documented(method: type[Method]) -> None:
+    assert method.__doc__
+    assert method.title
+    assert method.reference
+    module = __import__(method.__module__, fromlist=["x"])
+    assert len((module.__doc__ or "").split()) > 30, "say what it does, who published it, when it fails"
+    for name, field in method.model_fields.items():
+        assert field.description, f"{method.name()}.{name} has no description"
+
+
+@pytest.mark.parametrize("name", list(BAD_PARAMETERS))
+def test_bad_parameters_are_refused(name: str) -> None:
+    method = next(m for m in registry.every() if m.name() == name)
+    for parameters in BAD_PARAMETERS[name]:
+        with pytest.raises(flou.FlouError) as caught:
+            method(**parameters)
+        assert method.__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_frozen_hashable_and_equal(method: Method) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        setattr(method, next(iter(type(method).model_fields), "x"), 1)
+    assert type(method)(**{n: getattr(method, n) for n in type(method).model_fields}) == method
+    assert hash(method) == hash(method.model_copy())
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_plan_round_trip(method: Method) -> None:
+    steps = [method] if isinstance(method, Protection) else []
+    measures = [method] if isinstance(method, RiskMeasure) else []
+    plan = flou.Plan(steps, measures=measures)
+    again = flou.Plan.from_toml(plan.to_toml())
+    assert again == plan
+    table = method.to_table()
+    jsonschema.validate(table, method_schema(type(method)))
+    section = "protect" if steps else "measure"
+    jsonschema.validate({"flou": 1, section: [table]}, plan_schema())
+
+
+# measures
+
+
+def _units(method: RiskMeasure, data: flou.Microdata) -> np.ndarray[Any, Any]:
+    return method.measure(data).units
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", MEASURES)
+def test_measure_has_the_result_contract(method: RiskMeasure, engine: str) -> None:
+    data = people(engine)
+    result = method.measure(data)
+    assert 0 <= result.value <= 1
+    assert len(result.units) == data.n_records
+    assert result.units.dtype.kind in "if"
+    assert result.flagged.mean() == pytest.approx(result.value)
+    assert result.interval is not None or result.no_interval
+    assert type(result.by_key) is type(data.to_frame())
+    assert type(result.joined()) is type(data.to_frame())
+    joined = flou.Microdata(result.joined())
+    assert joined.columns[:-1] == data.columns
+    assert np.array_equal(joined.frame[joined.columns[-1]].to_numpy(), result.units)
+    assert result.settings == method.shown_settings()
+    assert result.to_dict()["value"] == result.value
+    assert str(result.value)[:3] in result.summary()
+    assert "<table>" in result._repr_html_()
+    assert result.plot("fr").to_dict()["layer"]
+    assert result.measured_on == "original"
+    assert len(result.to_frame()) == 1 + len(result.figures)
+
+
+@pytest.mark.parametrize("method", MEASURES)
+def test_measure_of_a_release_says_so(method: RiskMeasure) -> None:
+    release = flou.Plan([]).protect(people(), secret=SECRET)
+    assert method.measure(release).measured_on == "release"
+    assert method.measure(release.data).measured_on == "release"
+    assert not method.measure(release).test_only
+    assert method.measure(flou.Plan([]).protect(people(), secret=7)).test_only
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", MEASURES)
+def test_measure_ignores_row_order(method: RiskMeasure, engine: str) -> None:
+    frame = rows()
+    order = np.random.default_rng(0).permutation(frame.height)
+    straight, shuffled = _units(method, people(engine, frame)), _units(method, people(engine, frame[order]))
+    assert np.array_equal(straight[order], shuffled)
+
+
+@pytest.mark.parametrize("method", MEASURES)
+def test_measure_ignores_category_names(method: RiskMeasure) -> None:
+    frame = rows()
+    renamed = frame.with_columns(
+        pl.col("region").replace({"A": "Zürich", "B": "a b;c", "C": "0", "É": "Ω'\""}),
+        pl.col("sex").replace({"F": "2", "M": "1"}),
+    )
+    roles = {**ROLES, "modalities": {"sex": ["2", "1"]}}
+    assert np.array_equal(_units(method, people(frame=frame)), _units(method, flou.Microdata(renamed, **roles)))
+
+
+@pytest.mark.parametrize("engine", EQUAL)
+@pytest.mark.parametrize("method", MEASURES)
+def test_measure_is_equal_on_every_engine(method: RiskMeasure, engine: str) -> None:
+    expected, found = method.measure(people()), method.measure(people(engine))
+    assert found.figures == expected.figures
+    assert found.value == expected.value
+    ours = pl.DataFrame(flou.Microdata(found.by_key).frame.to_polars())
+    assert_frame_equal(ours, expected.by_key, check_dtypes=False)
+    if engine == "pyarrow":
+        assert np.array_equal(found.units, expected.units)
+    else:
+        with pytest.raises(flou.FlouError, match="joined"):
+            _ = found.units
+        joined = flou.Microdata(found.joined()).collect().frame.to_polars().sort("pid")
+        assert joined[joined.columns[-1]].to_list() == (
+            expected.joined().sort("pid")[expected.joined().columns[-1]].to_list()
+        )
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", MEASURES)
+def test_measure_leaves_input_untouched(method: RiskMeasure, engine: str) -> None:
+    frame = native(rows(), engine)
+    copy = frame.copy() if engine == "pandas" else frame.clone()  # type: ignore[attr-defined]
+    _ = method.measure(flou.Microdata(frame, **ROLES)).units
+    assert frame.equals(copy)  # type: ignore[attr-defined]
+
+
+# protections
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_protect_has_the_release_contract(method: Protection, engine: str) -> None:
+    data = people(engine)
+    release = method.protect(data, secret=SECRET)
+    assert type(release.data) is flou.Microdata
+    assert type(release.data.to_frame()) is type(data.to_frame())
+    assert type(release.changes) is type(data.to_frame())
+    assert [s.method for s in release.steps] == [method]
+    assert release.guarantees, "a protection promises something and proves it"
+    for proof in release.guarantees:
+        assert proof.guarantee.violations(release.data) == 0
+    assert release.steps[0].n_records_after == release.data.n_records
+    for hidden in ("pid", "name", "hid"):
+        assert hidden not in flou.Microdata(release.data.to_frame()).columns
+    assert repr(release)
+
+
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_guarantees_can_fail(method: Protection) -> None:
+    """The check of a guarantee is a real one: on the unprotected file it finds violations."""
+    data = people()
+    release = method.protect(data, secret=SECRET)
+    assert any(p.guarantee.violations(data) > 0 for p in release.guarantees)
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_same_secret_same_release_whatever_the_row_order(method: Protection, engine: str) -> None:
+    frame = rows()
+    order = np.random.default_rng(1).permutation(frame.height)
+    once = published(method.protect(people(engine, frame), secret=SECRET))
+    again = published(method.protect(people(engine, frame[order]), secret=SECRET))
+    assert_frame_equal(once, again)
+
+
+@pytest.mark.parametrize("engine", ["pandas", *EQUAL])
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_protect_is_equal_on_every_engine(method: Protection, engine: str) -> None:
+    expected = method.protect(people(), secret=SECRET)
+    found = method.protect(people(engine), secret=SECRET)
+    assert_frame_equal(published(found), published(expected))
+    assert [s.changes for s in found.steps] == [s.changes for s in expected.steps]
+    assert [dict(s.figures) for s in found.steps] == [dict(s.figures) for s in expected.steps]
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_protect_leaves_input_untouched(method: Protection, engine: str) -> None:
+    frame = native(rows(), engine)
+    copy = frame.copy() if engine == "pandas" else frame.clone()  # type: ignore[attr-defined]
+    method.protect(flou.Microdata(frame, **ROLES), secret=SECRET)
+    assert frame.equals(copy)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_claims_hold(method: Protection) -> None:
+    data = people()
+    release = method.protect(data, secret=SECRET)
+    before = data.to_frame()
+    after = release.data.to_frame(reveal=True)
+    if "records" in method.preserves:
+        assert before["pid"].to_list() == after["pid"].to_list()
+    if "untouched columns" in method.preserves:
+        touched = {getattr(method, "column", "")}
+        kept = before.join(after.select("pid"), on="pid", how="semi", maintain_order="left")
+        for column in set(after.columns) - touched:
+            assert kept[column].to_list() == after[column].to_list(), column
+    assert set(method.preserves) <= {"records", "marginal", "untouched columns"}
+
+
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_test_seed_marks_the_release(method: Protection) -> None:
+    assert method.protect(people(), secret=3).test_only
+    assert not method.protect(people(), secret=SECRET).test_only
+
+
+# degenerate data: a result, or an error of ours
+
+DEGENERATE = {
+    "empty": rows().clear(),
+    "one row": rows().head(1),
+    "constant": pl.concat([rows().head(1)] * 5).with_columns(pid=pl.Series(range(5))),
+    "all missing": rows().head(20).with_columns(pl.lit(None).cast(rows().schema[c]).alias(c) for c in KEYS),
+    "unicode": rows().head(40).with_columns(region=pl.lit("Þórr 🦊 'x'; DROP")),
+}
+
+
+@pytest.mark.parametrize("engine", ["polars", "pandas", "duckdb"])
+@pytest.mark.parametrize("kind", list(DEGENERATE))
+@pytest.mark.parametrize("method", ALL)
+def test_degenerate_data(method: Method, kind: str, engine: str) -> None:
+    with contextlib.suppress(flou.FlouError):  # anything else fails the test
+        data = people(engine, DEGENERATE[kind])
+        if isinstance(method, RiskMeasure):
+            assert 0 <= method.measure(data).value <= 1
+        else:
+            assert isinstance(method, Protection)
+            release = method.protect(data, secret=SECRET)
+            published(release)

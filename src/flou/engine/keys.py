@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from flou.engine import native
 from flou.engine.errors import DataError
-from flou.engine.values import distinct, plain_series
+from flou.engine.values import distinct
 
 Codes = NDArray[np.int32]
 
@@ -84,7 +84,7 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
         raise DataError("The file has no records: there is nothing to count.")
     return KeyTable(
         columns=tuple(columns),
-        frame=grouped.select(plain_series(grouped[c]) for c in names),
+        frame=grouped.select(names),
         counts=counts,
         weights=None if weight is None else grouped[_WEIGHT].to_numpy().astype(np.float64),
     )
@@ -96,7 +96,6 @@ _MAX_SPAN = 1 << 16
 
 def factorise(series: pl.Series) -> tuple[list[object], Codes]:
     """The distinct values of a column, sorted, and the position of each entry among them (-1 for null)."""
-    series = plain_series(series)
     if series.dtype.is_integer() and series.null_count() < len(series):
         low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]
         if high - low <= _MAX_SPAN:

@@ -96,9 +96,9 @@ class Parameters(BaseModel):
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
         """Only what differs from the default, so that a repr can be read; secret parameters never."""
-        shown = self.shown_settings()
-        fields = type(self).model_fields
-        return [(n, shown[n]) for n in shown if n in fields and getattr(self, n) != fields[n].default]
+        shown, fields = self.shown_settings(), type(self).model_fields
+        changed = [n for n in shown if getattr(self, n) != fields[n].default]
+        return [(n, shown[n] if shown[n] == "hidden" else getattr(self, n)) for n in changed]
 
 
 def explain(cls: type[Parameters], error: ValidationError) -> str:

@@ -24,9 +24,4 @@ def text_of(value: object) -> str:
 
 def distinct(series: pl.Series) -> list[object]:
     """The distinct values of a column, sorted, without null."""
-    return plain_series(series).drop_nulls().unique().sort().to_list()
-
-
-def plain_series(series: pl.Series) -> pl.Series:
-    """Categoricals as text: their physical codes depend on the order of arrival."""
-    return series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
+    return series.drop_nulls().unique().sort().to_list()

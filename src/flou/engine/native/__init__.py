@@ -32,7 +32,7 @@ class Entered:
 
 
 def enter(frame: object) -> Entered:
-    """Take a native (or narwhals) frame in. NaN becomes null here, once for all."""
+    """Take a native (or narwhals) frame in. NaN becomes null and categoricals text here, once for all."""
     native = nw.to_native(frame, pass_through=True)
     kind = _kind_of(native)
     names = {"pandas": pandas, "pyarrow": arrow, "duckdb": duckdb}.get(kind, polars).columns(native)
@@ -46,7 +46,7 @@ def enter(frame: object) -> Entered:
         inner = nw.from_native(arrow.to_polars(native))
     else:
         inner = nw.from_native(native)
-    return Entered(_nan_to_null(inner), kind)
+    return Entered(_normalised(inner), kind)
 
 
 def _kind_of(native: object) -> Kind:
@@ -67,11 +67,15 @@ def _kind_of(native: object) -> Kind:
     )
 
 
-def _nan_to_null(frame: Frame) -> Frame:
-    floats = [name for name, dtype in frame.collect_schema().items() if dtype.is_float()]
-    if not floats:
-        return frame
-    return frame.with_columns(nw.col(*floats).fill_nan(None))
+def _normalised(frame: Frame) -> Frame:
+    """NaN is null; a categorical is text, for its codes depend on the order of arrival."""
+    exprs = []
+    for name, dtype in frame.collect_schema().items():
+        if dtype.is_float():
+            exprs.append(nw.col(name).fill_nan(None))
+        elif dtype in (nw.Categorical, nw.Enum):
+            exprs.append(nw.col(name).cast(nw.String))
+    return frame.with_columns(*exprs) if exprs else frame
 
 
 def is_lazy(frame: Frame) -> bool:

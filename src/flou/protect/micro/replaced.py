@@ -19,13 +19,13 @@ from flou.engine import native
 from flou.engine.guarantee import Guarantee
 from flou.engine.note import Note
 from flou.engine.release import Change
-from flou.engine.values import distinct, plain_series, text_of
+from flou.engine.values import distinct, text_of
 
 
 def value_counts(data: Microdata, column: str) -> tuple[list[object], dict[object, int]]:
     """The distinct values of a column, and how many records have each."""
     counted = native.collect(data.frame.group_by(column).agg(nw.len().alias("__flou_n")))
-    values = plain_series(counted[column])
+    values = counted[column]
     return distinct(values), dict(zip(values.to_list(), counted["__flou_n"].to_list(), strict=True))
 
 
@@ -47,11 +47,8 @@ def replace_values(
         dtype: Any = {pl.String: nw.String, pl.Boolean: nw.Boolean}.get(
             type(target), nw.Float64 if target.is_float() else nw.Int64
         )
-        source = nw.col(column)
-        if data.frame.collect_schema()[column] in (nw.Categorical, nw.Enum):
-            source = source.cast(nw.String)
         frame = data.frame.with_columns(
-            source.replace_strict(observed, new, default=nw.lit(None, dtype), return_dtype=dtype).alias(column)
+            nw.col(column).replace_strict(observed, new, default=nw.lit(None, dtype), return_dtype=dtype).alias(column)
         )
     else:
         frame = data.frame

@@ -1,0 +1,231 @@
+"""The base classes: attacks, comparisons, guarantees, progress, registry, parameters."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from pydantic import Field
+
+import flou
+from flou.engine import registry
+from flou.engine.attack import Attack, wilson
+from flou.engine.errors import GuaranteeBrokenError
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Protection, Utility
+from flou.engine.note import Note
+from flou.engine.randomness import Draws
+from flou.engine.release import Outcome
+from flou.engine.result import Result
+
+
+class GuessMode(Attack):
+    """Guess that somebody has the commonest illness among the released records of the same age."""
+
+    title: ClassVar[str] = "guess by mode"
+
+    def _known(self, people: flou.Microdata) -> list[int]:
+        return people.to_frame(reveal=True)["age"].to_list()
+
+    def _guess(self, released: flou.Microdata, known: list[int], draw: Draws) -> list[str]:
+        assert "pid" not in released.columns
+        modes = released.to_frame().group_by("age").agg(pl.col("illness").mode().sort().first())
+        by_age = dict(modes.iter_rows())
+        return [by_age.get(age, "none") for age in known]
+
+    def _baseline(self, released: flou.Microdata, known: list[int], draw: Draws) -> list[str]:
+        overall = released.to_frame()["illness"].mode().sort()[0]
+        return [overall] * len(known)
+
+    def _score(self, guesses: list[str], people: flou.Microdata) -> NDArray[np.bool_]:
+        truth = people.to_frame(reveal=True)["illness"].to_list()
+        return np.array([g == t for g, t in zip(guesses, truth, strict=True)])
+
+
+def _file(n: int, leak: bool, seed: int) -> flou.Microdata:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 60, n)
+    # one illness an age is a leak that anybody in this file suffers from, and nobody outside it
+    own = np.array(["flu", "none"])[np.random.default_rng(seed + 1).integers(0, 2, 40)][age - 20]
+    illness = own if leak else rng.choice(["flu", "none"], n)
+    return flou.Microdata(pl.DataFrame({"pid": range(n), "age": age, "illness": illness}), id="pid", keys=["age"])
+
+
+def test_a_planted_leak_is_found_and_a_safe_release_shows_no_lift() -> None:
+    secret = flou.Secret(bytes(32))
+    leaking = _file(2000, True, 1)
+    found = GuessMode().run(
+        flou.Plan().protect(leaking, secret=secret), truth=leaking, control=_file(2000, False, 9), secret=secret
+    )
+    assert found.rate == 1.0
+    assert found.lift_over == "control"
+    assert found.lift > 0.9
+    people = _file(4000, False, 2)
+    half = flou.Microdata(people.to_frame()[:2000], id="pid", keys=["age"])
+    other = flou.Microdata(people.to_frame()[2000:], id="pid", keys=["age"])
+    safe = GuessMode().run(flou.Plan().protect(half, secret=secret), truth=half, control=other, secret=secret)
+    assert safe.lift < 0.15
+    assert found.interval is not None
+
+
+def test_attack_without_control_says_so_and_needs_the_truth() -> None:
+    people = _file(100, True, 1)
+    release = flou.Plan().protect(people, secret=1)
+    result = GuessMode().run(release, truth=people, secret=1)
+    assert result.lift_over == "baseline"
+    assert result.test_only
+    with pytest.raises(flou.FlouError, match="truth"):
+        GuessMode().run(release)
+
+
+@pytest.mark.parametrize(
+    ("successes", "attempts", "low", "high"),
+    # Newcombe (1998), Statistics in Medicine 17, table I, method 3
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_interval(successes: int, attempts: int, low: float, high: float) -> None:
+    interval = wilson(successes, attempts)
+    assert round(interval.low, 4) == low
+    assert round(interval.high, 4) == high
+
+
+class CountLost(Utility):
+    """How many records are gone."""
+
+    def _compare(self, original: flou.Microdata, released: flou.Microdata, test_only: bool) -> Result:
+        lost = original.n_records - released.n_records
+        return Result(
+            method="count_lost", title="lost", settings={}, value=lost / original.n_records, value_label="share lost",
+            measured_on="release", test_only=test_only,
+        )  # fmt: skip
+
+
+def test_utility_sees_the_release_as_published() -> None:
+    people = _file(50, False, 3)
+    release = flou.protect.DropRecords(flou.risk.KAnonymity(k=2)).protect(people, secret=1)
+    result = CountLost().compare(people, release)
+    assert result.value == (50 - release.data.n_records) / 50 > 0
+    assert result.test_only
+
+
+class Broken(Protection):
+    """A protection whose promise does not hold."""
+
+    reference: ClassVar[str] = "none"
+
+    def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
+        return Outcome(data)
+
+    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
+        return (Guarantee(Note("nothing is left"), lambda data: data.n_records),)  # type: ignore[attr-defined]
+
+
+def test_a_broken_promise_raises() -> None:
+    with pytest.raises(GuaranteeBrokenError, match="nothing is left"):
+        Broken().protect(_file(5, False, 1), secret=1)
+
+
+def test_a_later_step_that_breaks_a_promise_raises() -> None:
+    """Dropping on fine keys after k was promised on the whole file would leave classes smaller than promised."""
+    frame = pl.DataFrame({"a": ["x"] * 4 + ["y"], "b": [1, 1, 1, 2, 1]})
+    people = flou.Microdata(frame, keys=["a"])
+
+    class DropTwos(Protection):
+        """Drop rows behind the back of an earlier promise."""
+
+        def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
+            import narwhals as nw
+
+            return Outcome(data.with_frame(data.frame.filter(nw.col("b") == 2)), n_dropped=3)
+
+        def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
+            return ()
+
+    promise = flou.protect.DropRecords(flou.risk.KAnonymity(k=1))
+    keep_two = flou.protect.DropRecords(flou.risk.KAnonymity(k=2))
+    assert flou.Plan([promise, keep_two]).protect(people, secret=1).data.n_records == 4
+    with pytest.raises((GuaranteeBrokenError, flou.FlouError), match="larger than the file"):
+        flou.Plan([keep_two, DropTwos()]).protect(people, secret=1)
+
+
+def test_progress_is_told_and_can_cancel() -> None:
+    people = flou.datasets.apa(500)
+    plan = flou.Plan([flou.protect.Recode("age", level=1), flou.protect.DropRecords(flou.risk.KAnonymity(k=2))])
+    said: list[tuple[str, int, int]] = []
+    plan.protect(people, secret=1, progress=lambda *args: said.append(args))
+    assert [s[0] for s in said][:2] == ["protect: recode", "protect: drop_records"]
+    assert all(0 <= done <= total for _, done, total in said)
+
+    def cancel(stage: str, done: int, total: int) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        plan.protect(people, secret=1, progress=cancel)
+
+
+def test_registry_names_and_suggestions() -> None:
+    assert registry.method_name("KAnonymity") == "k_anonymity"
+    assert registry.method_name("TopCode") == "top_code"
+    assert registry.method_name("PPercent") == "p_percent"
+    assert registry.find("measure", "k_anonymity") is flou.risk.KAnonymity
+    with pytest.raises(flou.FlouError, match="k_anonymity"):
+        registry.find("measure", "k_anonimity")
+    with pytest.raises(flou.FlouError, match="measure"):
+        registry.find("protect", "k_anonymity")
+
+
+def test_third_parties_add_methods_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import EntryPoint
+
+    def points(group: str) -> list[EntryPoint]:
+        assert group == "flou.methods"
+        return [EntryPoint("protect.Broken", f"{__name__}:Broken", group)]
+
+    registry._listed.cache_clear()
+    monkeypatch.setattr(registry, "entry_points", points)
+    monkeypatch.setitem(__import__("sys").modules, __name__, __import__("sys").modules.get(__name__) or _this())
+    try:
+        assert "broken" in registry.names("protect")
+        assert registry.find("protect", "broken").__name__ == "Broken"
+    finally:
+        registry._listed.cache_clear()
+
+
+def _this() -> Any:
+    import types
+
+    module = types.ModuleType(__name__)
+    module.Broken = Broken  # type: ignore[attr-defined]
+    return module
+
+
+class WithSecret(Protection):
+    """A protection with a parameter that nobody should see."""
+
+    rate: float = Field(0.5, description="swap rate", json_schema_extra={"secret": True})
+
+
+def test_secret_parameters_are_masked() -> None:
+    method = WithSecret(rate=0.123)
+    assert "0.123" not in repr(method)
+    assert method.shown_settings() == {"rate": "hidden"}
+
+
+def test_one_positional_argument_at_most() -> None:
+    assert flou.risk.KAnonymity(3).k == 3
+    with pytest.raises(flou.FlouError, match="positional"):
+        flou.risk.KAnonymity(3, "orthodox")
+    with pytest.raises(flou.FlouError, match="twice"):
+        flou.risk.KAnonymity(3, k=3)
+
+
+def test_verbs_refuse_bare_frames_and_foreign_arguments() -> None:
+    with pytest.raises(flou.FlouError, match="Microdata"):
+        flou.risk.KAnonymity(k=2).measure(pl.DataFrame({"a": [1]}))
+    with pytest.raises(flou.FlouError, match="Microdata"):
+        flou.Plan().protect(pl.DataFrame({"a": [1]}))
+    with pytest.raises(flou.FlouError, match="against"):
+        flou.risk.KAnonymity(k=2).measure(flou.datasets.saoud_fm1(), against=flou.datasets.saoud_fm1())

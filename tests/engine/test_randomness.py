@@ -1,0 +1,126 @@
+"""Secrets and draws."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import stat
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import flou
+from flou.engine.randomness import Draws, keyed_hash, siphash
+from flou.engine.secret import Secret
+
+KEY = bytes(range(16))
+#: First outputs of the reference implementation of SipHash-2-4 (Aumasson & Bernstein), key 00..0f, inputs
+#: of 0, 1, 2, 7, 8 and 15 bytes 00 01 02 …
+VECTORS = {
+    0: 0x726FDB47DD0E0E31,
+    1: 0x74F839C593DC67FD,
+    2: 0x0D6C8009D9A94F5A,
+    7: 0xAB0200F58B01D137,
+    8: 0x93F5F5799A932462,
+    15: 0xA129CA6149BE45E5,
+}
+
+
+@pytest.mark.parametrize("n", list(VECTORS))
+def test_siphash_reference_vectors(n: int) -> None:
+    padded = bytes(range(n)).ljust(24, b"\0")
+    words = np.frombuffer(padded, dtype="<u8").reshape(1, 3)
+    assert int(siphash(words, np.array([n]), KEY)[0]) == VECTORS[n]
+
+
+def test_hash_of_integers_and_texts() -> None:
+    assert int(keyed_hash(np.array([0x0706050403020100]), KEY)[0]) == VECTORS[8]
+    texts = np.array(["", "a", "é" * 20, "a longer text of 32 bytes exactly"])
+    alone = [int(keyed_hash(np.array([t]), KEY)[0]) for t in texts]
+    assert keyed_hash(texts, KEY).tolist() == alone
+    assert len(set(alone)) == 4
+    assert keyed_hash(np.array([5], dtype=np.int32), KEY) == keyed_hash(np.array([5], dtype=np.uint64), KEY)
+
+
+def test_draws_depend_on_unit_step_method_number_and_secret_alone() -> None:
+    secret, other = Secret(bytes(32)), Secret(bytes(31) + b"\1")
+    ids = np.arange(1000)
+    draws = Draws(secret, 1, "noise")
+    once = draws.uniform(ids)
+    assert np.array_equal(once[::-1], draws.uniform(ids[::-1]))
+    different = [
+        draws.uniform(ids, 1),
+        Draws(secret, 2, "noise").uniform(ids),
+        Draws(secret, 1, "swap").uniform(ids),
+        Draws(other, 1, "noise").uniform(ids),
+    ]
+    for values in different:
+        assert abs(np.corrcoef(once, values)[0, 1]) < 0.15
+    assert np.array_equal(np.sort(draws.order(ids)), ids)
+
+
+def test_draws_are_uniform_and_open() -> None:
+    values = Draws(Secret(bytes(32)), 1, "x").uniform(np.arange(200_000))
+    counts = np.histogram(values, bins=50, range=(0, 1))[0]
+    chi2 = ((counts - 4000) ** 2 / 4000).sum()
+    assert chi2 < 90  # 49 degrees of freedom: P < 0.0003
+    assert values.min() > 0
+    assert values.max() < 1
+
+
+def test_unit_ids_do_not_depend_on_row_order_without_an_id() -> None:
+    frame = pl.DataFrame({"a": [3, 1, 2, 1], "b": ["x", None, "y", "z"]})
+    ids = flou.Microdata(frame).unit_ids()
+    order = [2, 0, 3, 1]
+    assert flou.Microdata(frame[order]).unit_ids().tolist() == ids[order].tolist()
+    assert sorted(ids.tolist()) == [0, 1, 2, 3]
+    with pytest.raises(flou.FlouError, match="id"):
+        flou.Microdata(frame.lazy()).unit_ids()
+
+
+@pytest.mark.parametrize("ids", [[1, 1, 2], [1, None, 2]])
+def test_ids_must_be_unique_and_filled(ids: list[int | None]) -> None:
+    with pytest.raises(flou.FlouError, match="unique"):
+        flou.Microdata(pl.DataFrame({"pid": ids, "a": [1, 2, 3]}), id="pid").unit_ids()
+
+
+def test_secret_from_file_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "office.secret"
+    secret = Secret.generate()
+    secret.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    again = Secret.from_file(path)
+    assert again == secret
+    assert again.origin == "file"
+    assert again.replayable
+    assert not secret.replayable
+    with pytest.raises(flou.FlouError, match="never overwritten"):
+        Secret.generate().save(path)
+
+
+def test_secret_from_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOU_SECRET", "ab" * 16)
+    assert Secret.from_environment() == Secret(b"\xab" * 16)
+
+
+def test_secret_is_never_shown() -> None:
+    secret = Secret(b"0123456789abcdef0123456789abcdef")
+    assert "0123" not in repr(secret) + str(secret)
+    with pytest.raises(flou.FlouError):
+        pickle.dumps(secret)
+    with pytest.raises(flou.FlouError):
+        copy.deepcopy(secret)
+    with pytest.raises(AttributeError):
+        secret.origin = "test"  # type: ignore[misc]
+
+
+def test_test_seeds_are_marked() -> None:
+    assert Secret.of(3).test_only
+    assert Secret.of(3) == Secret.from_seed(3)
+    assert Secret.of(None).origin == "entropy"
+    with pytest.raises(flou.FlouError):
+        Secret.of(True)
+    with pytest.raises(flou.FlouError):
+        Secret.from_seed(1).save("x")

@@ -99,3 +99,12 @@ def test_modules_are_small() -> None:
         str(p.relative_to(PACKAGE)): n for p in MODULES if (n := len(p.read_text(encoding="utf-8").splitlines())) > 350
     }
     assert not long
+
+
+def test_no_module_hides_a_public_name() -> None:
+    """Importing `flou.datasets.x` sets `x` on the package: a function of that name would turn into a module."""
+    for package in (flou, flou.risk, flou.protect, flou.attack, flou.utility, flou.datasets):
+        folder = Path(str(package.__file__)).parent
+        modules = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
+        for name in modules & set(dir(package)):
+            assert getattr(package, name).__name__ == f"{package.__name__}.{name}", f"{package.__name__}.{name}"

@@ -98,9 +98,7 @@ def test_pages_are_built_and_links_resolve(build: ModuleType, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "index.md#no-such-heading", "#no-such-heading", "../nothing.toml"])
-def test_a_broken_link_is_found(
-    build: ModuleType, link: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_link_is_found(build: ModuleType, link: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "index.md").write_text(f"# Start\n\n[here]({link}) and [there](index.md#start)\n")

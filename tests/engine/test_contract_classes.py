@@ -95,11 +95,11 @@ def test_wilson_interval(successes: int, attempts: int, low: float, high: float)
 class CountLost(Utility):
     """How many records are gone."""
 
-    def _compare(self, original: flou.Microdata, released: flou.Microdata, test_only: bool) -> Result:
+    def _compare(self, original: flou.Microdata, released: flou.Microdata) -> Result:
         lost = original.n_records - released.n_records
         return Result(
             method="count_lost", title="lost", settings={}, value=lost / original.n_records, value_label="share lost",
-            measured_on="release", test_only=test_only,
+            measured_on="release", test_only=released.test_only,
         )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flou.datasets.apa import apa_frame
+from flou.datasets.beneficiaries import apa_frame
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError

@@ -34,11 +34,12 @@ class Microdata:
     """
 
     data_kind: ClassVar[DataKind] = "microdata"
-    __slots__ = ("_cache", "_entered", "_released", "_schema")
+    __slots__ = ("_cache", "_entered", "_released", "_schema", "_test_only")
 
     _entered: native.Entered
     _schema: Schema
     _released: bool
+    _test_only: bool
     _cache: dict[Any, Any]
 
     def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
@@ -60,11 +61,12 @@ class Microdata:
         if not self.is_lazy:
             check_values(self.frame, schema)
 
-    def _set(self, entered: native.Entered, schema: Schema, *, released: bool) -> None:
+    def _set(self, entered: native.Entered, schema: Schema, *, released: bool, test_only: bool = False) -> None:
         for name, value in (
             ("_entered", entered),
             ("_schema", schema),
             ("_released", released),
+            ("_test_only", test_only),
             ("_cache", {}),
         ):
             object.__setattr__(self, name, value)
@@ -73,18 +75,19 @@ class Microdata:
         raise AttributeError("Microdata is frozen; a protection makes a new one")
 
     @classmethod
-    def _made(cls, entered: native.Entered, schema: Schema, *, released: bool) -> Microdata:
+    def _made(cls, entered: native.Entered, schema: Schema, *, released: bool, test_only: bool) -> Microdata:
         made = cls.__new__(cls)
-        made._set(entered, schema, released=released)
+        made._set(entered, schema, released=released, test_only=test_only)
         return made
 
     def with_frame(self, frame: native.Frame, schema: Schema | None = None) -> Microdata:
         """The same data after a protection changed the frame (and perhaps what the schema says)."""
-        return self._made(native.Entered(frame, self.native_kind), schema or self.schema, released=self.released)
+        entered = native.Entered(frame, self.native_kind)
+        return self._made(entered, schema or self.schema, released=self.released, test_only=self.test_only)
 
-    def as_released(self) -> Microdata:
+    def as_released(self, *, test_only: bool) -> Microdata:
         """The same data, marked as what a plan works on: files, plots and attacks then see `.public()` only."""
-        return self._made(self._entered, self.schema, released=True)
+        return self._made(self._entered, self.schema, released=True, test_only=test_only or self.test_only)
 
     @property
     def frame(self) -> native.Frame:
@@ -102,6 +105,11 @@ class Microdata:
     @property
     def released(self) -> bool:
         return self._released
+
+    @property
+    def test_only(self) -> bool:
+        """Made with a test seed: no policy releases it."""
+        return self._test_only
 
     @property
     def is_lazy(self) -> bool:
@@ -175,6 +183,7 @@ class Microdata:
             native.Entered(nw.from_native(rows, eager_only=True), "polars"),
             self.schema,
             released=self.released,
+            test_only=self.test_only,
         )
         check_values(made.frame, self.schema)
         return made
@@ -186,7 +195,8 @@ class Microdata:
         if not shown:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
-        made = self._made(native.Entered(frame, self.native_kind), self.schema.without(hidden), released=True)
+        entered = native.Entered(frame, self.native_kind)
+        made = self._made(entered, self.schema.without(hidden), released=True, test_only=self.test_only)
         made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
         return made
 
@@ -208,11 +218,12 @@ class Microdata:
             "kind": source.native_kind,
             "schema": source.schema,
             "released": self.released,
+            "test_only": self.test_only,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         entered = native.Entered(nw.from_native(state["rows"], eager_only=True), state["kind"])
-        self._set(entered, state["schema"], released=state["released"])
+        self._set(entered, state["schema"], released=state["released"], test_only=state["test_only"])
 
     def __repr__(self) -> str:
         size = "rows in their engine" if self.is_lazy else f"{self.n_records:,} records"

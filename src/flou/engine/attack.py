@@ -18,7 +18,6 @@ from flou.engine import registry
 from flou.engine.errors import DataError
 from flou.engine.method import Method
 from flou.engine.randomness import Draws
-from flou.engine.release import Release
 from flou.engine.result import Interval, Result
 from flou.engine.secret import Secret
 
@@ -92,7 +91,7 @@ class Attack(Method):
             interval=main.interval,
             figures=figures,
             measured_on="release",
-            test_only=source.test_only or (isinstance(release, Release) and release.test_only),
+            test_only=source.test_only or published.test_only,
         )
 
     def _attempt(self, published: Any, people: Any, draw: Draws) -> Rate:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from flou.engine.words import Words
@@ -77,5 +80,10 @@ def to_svg(chart: Any) -> str:
     """A chart as SVG text, made offline; it scales with the page."""
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
-    return svg
+    spec = chart.to_dict()
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    # vl-convert numbers its clip paths through the process; ours depend on the chart alone, so that a page is
+    # the same each time and two charts on it do not share a name
+    prefix = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
+    names: dict[str, str] = {}
+    return re.sub(r"\bclip\d+\b", lambda m: names.setdefault(m[0], f"clip-{prefix}-{len(names)}"), svg)

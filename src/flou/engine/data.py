@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol
 
 from flou.engine import native
 from flou.engine.keys import KeyTable
@@ -11,7 +11,6 @@ from flou.engine.keys import KeyTable
 DataKind = Literal["microdata", "table"]
 
 
-@runtime_checkable
 class Data(Protocol):
     """Microdata or a table, as the base classes see it."""
 
@@ -27,6 +26,9 @@ class Data(Protocol):
     def released(self) -> bool: ...
 
     @property
+    def test_only(self) -> bool: ...
+
+    @property
     def native_kind(self) -> native.Kind: ...
 
     @property
@@ -36,4 +38,10 @@ class Data(Protocol):
 
     def public(self) -> Any: ...
 
-    def as_released(self) -> Any: ...
+    def as_released(self, *, test_only: bool) -> Any: ...
+
+
+def data_kind(data: object) -> DataKind | None:
+    """The kind of data an object is, by its class alone: nothing is counted to find out."""
+    kind: DataKind | None = getattr(type(data), "data_kind", None)
+    return kind

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from flou.engine import registry
-from flou.engine.data import Data, DataKind
+from flou.engine.data import Data, DataKind, data_kind
 from flou.engine.errors import DataError, ParameterError, did_you_mean
 from flou.engine.guarantee import Guarantee
 from flou.engine.parameters import Parameters
@@ -21,7 +21,7 @@ from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release, Step
 from flou.engine.result import Result, RiskResult
-from flou.engine.secret import Secret
+from flou.engine.secret import Origin, Secret
 
 
 class Method(Parameters):
@@ -62,7 +62,7 @@ class Method(Parameters):
     def _accept(self, data: object) -> Any:
         """Take the data out of a release and check their kind."""
         inner = data.data if isinstance(data, Release) else data
-        if not isinstance(inner, Data) or inner.data_kind not in self.takes:
+        if data_kind(inner) not in self.takes:
             raise DataError(
                 f"{type(self).__name__} works on {' or '.join(self.takes)}, not on {type(inner).__name__}. "
                 "Wrap a frame first: flou.Microdata(frame, keys=[…])."
@@ -92,13 +92,13 @@ class RiskMeasure(Method):
             raise ParameterError(f"{type(self).__name__} does not take against=.")
         if counts is not None and not self.uses_counts:
             raise ParameterError(f"{type(self).__name__} does not take counts=.")
-        return self._measure(accepted, against, counts, isinstance(data, Release) and data.test_only)
+        return self._measure(accepted, against, counts)
 
     #: Whether the verb's optional arguments mean something for this measure.
     uses_against: ClassVar[bool] = False
     uses_counts: ClassVar[bool] = False
 
-    def _measure(self, data: Any, against: Any, counts: Any, test_only: bool) -> RiskResult:
+    def _measure(self, data: Any, against: Any, counts: Any) -> RiskResult:
         raise NotImplementedError
 
 
@@ -142,12 +142,12 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
     """Run protections one after the other and prove every guarantee, at its step and again at the end."""
     earlier = data if isinstance(data, Release) else None
     current = data.data if isinstance(data, Release) else data
-    if not isinstance(current, Data):
+    if data_kind(current) is None:
         raise DataError(
             f"A plan protects microdata or tables, not {type(current).__name__}. Wrap a frame first: "
             "flou.Microdata(frame, keys=[…])."
         )
-    current = current.as_released()
+    current = current.as_released(test_only=secret.test_only)
     steps = list(earlier.steps) if earlier else []
     promised = [proof.guarantee for proof in earlier.guarantees] if earlier else []
     for i, method in enumerate(methods):
@@ -175,8 +175,8 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
         current = outcome.data
     tell("protect: verify", len(methods), len(methods))
     proofs = tuple(g.prove(current) for g in promised)
-    # A result is as little trustworthy as the least trustworthy secret behind it.
-    origin = earlier.secret_origin if earlier and earlier.test_only else secret.origin
+    # a release is as little trustworthy as the least trustworthy secret behind it
+    origin: Origin = "test" if current.test_only else secret.origin
     return Release(data=current, steps=tuple(steps), guarantees=proofs, secret_origin=origin)
 
 
@@ -188,7 +188,7 @@ class Utility(Method):
     def compare(self, original: Any, release: Any) -> Result:
         """Compare a release with the original it was made from."""
         truth, published = self._accept(original), self._accept(release).public()
-        return self._compare(truth, published, isinstance(release, Release) and release.test_only)
+        return self._compare(truth, published)
 
-    def _compare(self, original: Any, released: Any, test_only: bool) -> Result:
+    def _compare(self, original: Any, released: Any) -> Result:
         raise NotImplementedError

@@ -214,11 +214,13 @@ class Content:
 
     def steps(self) -> Iterator[dict[str, Any]]:
         """Each step: what it is, its parameters, and what it changed."""
+        hidden = self.original.schema.hidden if self.public else ()
         for step in self.release.steps:
+            changes = [c for c in step.changes if c.column not in hidden]
             n_dropped = step.n_records_before - step.n_records_after
             changed = [
                 self.words("{column}: {n} values changed", column=self.label(c.column), n=self.count(c.n_changed))
-                for c in step.changes
+                for c in changes
             ]
             if n_dropped:
                 share = self.share(n_dropped, step.n_records_before)
@@ -226,7 +228,7 @@ class Content:
             values = [
                 self.words("{column}: {before} distinct values became {after}", column=self.label(c.column),
                            before=c.n_values_before, after=c.n_values_after)
-                for c in step.changes if c.n_values_before is not None
+                for c in changes if c.n_values_before is not None
             ]  # fmt: skip
             yield {
                 "number": step.number,

@@ -46,7 +46,7 @@ class KAnonymity(RiskMeasure):
     missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
     by: Columns | None = Field(None, description="count within these strata; default: the whole file")
 
-    def _measure(self, data: Microdata, against: Any, counts: Any, test_only: bool) -> RiskResult:
+    def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         columns, strata = data.schema.keys, self.by or ()
         if not columns:
             raise DataError(
@@ -83,7 +83,7 @@ class KAnonymity(RiskMeasure):
             },
             notes=self._notes(space, frequencies),
             measured_on="release" if data.released else "original",
-            test_only=test_only,
+            test_only=data.test_only,
             data=data,
             keys=table,
             key_values=frequencies,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flou.datasets.apa import apa_frame
+from flou.datasets.beneficiaries import apa_frame
 
 CEILINGS = {1: 180_789, 2: 146_208, 3: 105_657, 4: 70_513}
 ACTIVITIES = (

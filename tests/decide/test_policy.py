@@ -1,0 +1,113 @@
+"""Policies: thresholds, verdicts, and what is never released."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import flou
+from flou.decide.policy import Decision, Rule
+
+SECRET = flou.Secret(bytes(range(32)))
+
+
+def _after(n_rare: int, *, secret: flou.Secret | int = SECRET, k: int = 2) -> flou.engine.result.RiskResult:  # type: ignore[name-defined]
+    """A measure on a release in which n_rare of 100 records are alone with their key."""
+    frame = pl.DataFrame({"a": ["x"] * (100 - n_rare) + [f"u{i}" for i in range(n_rare)]})
+    release = flou.Plan().protect(flou.Microdata(frame, keys=["a"]), secret=secret)
+    return flou.risk.KAnonymity(k=k).measure(release)
+
+
+POLICY = flou.Policy(rules=[{"method": "k_anonymity", "at_most": {"release": 0.01, "review": 0.05}}])
+
+
+@pytest.mark.parametrize(
+    ("n_rare", "decision"),
+    [
+        (0, Decision.RELEASE),
+        (1, Decision.RELEASE),
+        (2, Decision.REVIEW),
+        (5, Decision.REVIEW),
+        (6, Decision.WITHHOLD),
+    ],
+)
+def test_thresholds_include_their_bound(n_rare: int, decision: Decision) -> None:
+    verdict = POLICY.judge(_after(n_rare))
+    assert verdict.decision is decision
+    assert verdict.reasons[0].decision is decision
+    assert str(n_rare / 100) in str(verdict)
+
+
+def test_at_least_and_figures() -> None:
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", figure="k", at_least={"release": 3, "review": 1})])
+    assert policy.judge(_after(0)).decision is Decision.RELEASE
+    assert policy.judge(_after(3)).decision is Decision.REVIEW
+
+
+def test_the_worst_rule_decides_and_comes_first() -> None:
+    policy = flou.Policy(
+        rules=[
+            {"method": "k_anonymity", "at_most": {"release": 1.0}},
+            {"method": "k_anonymity", "figure": "k", "at_least": {"release": 3}},
+        ]
+    )
+    verdict = policy.judge(_after(1))
+    assert verdict.decision is Decision.WITHHOLD
+    assert [r.decision for r in verdict.reasons] == [Decision.WITHHOLD, Decision.RELEASE]
+
+
+def test_what_was_not_measured_on_the_release_withholds() -> None:
+    people = flou.Microdata(pl.DataFrame({"a": ["x"] * 5}), keys=["a"])
+    before = flou.risk.KAnonymity(k=2).measure(people)
+    assert POLICY.judge(before).decision is Decision.WITHHOLD
+    assert "original" in str(POLICY.judge(before))
+    assert POLICY.judge().decision is Decision.WITHHOLD
+
+
+def test_settings_must_match() -> None:
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 5}, "at_most": {"release": 1}}])
+    assert policy.judge(_after(0, k=2)).decision is Decision.WITHHOLD
+    assert policy.judge(_after(0, k=5)).decision is Decision.RELEASE
+
+
+def test_two_results_for_one_rule_the_worse_counts() -> None:
+    assert POLICY.judge(_after(0), _after(9)).decision is Decision.WITHHOLD
+
+
+def test_a_test_seed_is_never_released() -> None:
+    assert POLICY.judge(_after(0, secret=1)).decision is Decision.WITHHOLD
+    release = flou.Plan().protect(flou.Microdata(pl.DataFrame({"a": ["x"] * 5}), keys=["a"]), secret=1)
+    direct = flou.risk.KAnonymity(k=2).measure(release.data)
+    assert POLICY.judge(direct, release).decision is Decision.WITHHOLD
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'", "at_most"),
+        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nat_most = { release = 0.1, review = 0.05 }", "looser"),
+        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nat_mots = { release = 0.1 }", "at_most"),
+        ("flou = 1\n[[rules]]\nmethod = 'k_anonymity'\nat_most = { release = 0.1 }", "'rule'"),
+        ("flou = 1\nmin_count = 3", "rules"),
+        ("flou = 9", "format 9"),
+    ],
+)
+def test_wrong_policies_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(flou.FlouError, match=message):
+        flou.Policy.load(path)
+
+
+def test_an_unknown_figure_is_an_error() -> None:
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "figure": "kk", "at_least": {"release": 3}}])
+    with pytest.raises(flou.FlouError, match="'k'"):
+        policy.judge(_after(0))
+
+
+def test_test_only_follows_the_data() -> None:
+    """Measuring `.data` of a release made with a test seed must not wash the mark off."""
+    release = flou.Plan().protect(flou.Microdata(pl.DataFrame({"a": ["x"] * 5}), keys=["a"]), secret=1)
+    assert POLICY.judge(flou.risk.KAnonymity(k=2).measure(release.data)).decision is Decision.WITHHOLD

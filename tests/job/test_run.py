@@ -1,0 +1,243 @@
+"""Plans carried out from file to folder, through the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import flou
+from flou.cli import main as cli
+from flou.engine.plan_schema import plan_schema
+from flou.job.example import example_plan
+
+SMALL = Path(__file__).parents[1] / "small_plan"
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    shutil.copytree(SMALL, tmp_path / "plan")
+    return tmp_path / "plan" / "plan.toml"
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["flou", *(str(a) for a in arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    return int(stopped.value.code or 0)
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
+
+
+def test_run_writes_public_and_internal(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 0
+    said = capsys.readouterr()
+    assert "RELEASE" in said.out
+    assert all(len(line) <= 80 or str(tmp_path) in line for line in said.out.splitlines())
+    out = tmp_path / "out"
+    assert sorted(tree(out)) == [
+        "internal/log.txt", "internal/manifest.json", "internal/report.en.html", "public/data.csv", "public/report.en.html",
+    ]  # fmt: skip
+    released = pl.read_csv(out / "public" / "data.csv")
+    assert released.columns == ["age", "sex", "illness"]
+    assert released.height == 7
+    manifest = json.loads((out / "internal" / "manifest.json").read_text())
+    assert manifest["verdict"]["decision"] == "RELEASE"
+    assert manifest["secret"] == {"origin": "entropy", "replayable": False}
+    assert manifest["public"]["data.csv"] == tree(out)["public/data.csv"]
+    plain = hashlib.sha256((SMALL / "people.csv").read_bytes()).hexdigest()
+    assert plain not in json.dumps(manifest), "inputs are identified under the secret, never by a plain hash"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "plan"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_run_twice_gives_the_same_public_bytes(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    flou.Secret.generate().save(tmp_path / "s")
+    for out in ("one", "two"):
+        assert (
+            call(monkeypatch, "run", plan, "--out", tmp_path / out, "--secret", tmp_path / "s", "--engine", engine) == 0
+        )
+    assert tree(tmp_path / "one" / "public") == tree(tmp_path / "two" / "public")
+    one, two = ((tmp_path / o / "internal" / "manifest.json").read_text() for o in ("one", "two"))
+    assert one == two
+    monkeypatch.setenv("FLOU_ENGINE", "polars")
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "three", "--secret", tmp_path / "s") == 0
+    assert tree(tmp_path / "one" / "public") == tree(tmp_path / "three" / "public"), "whatever the engine"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "code", "public"),
+    [("{ release = 0.0 }", 0, True), ("{ release = -1, review = 0.0 }", 3, True), ("{ release = -1 }", 4, False)],
+)
+def test_exit_code_is_the_verdict(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bounds: str, code: int, public: bool
+) -> None:
+    plan.write_text(plan.read_text().replace("{ release = 0.0 }", bounds))
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == code
+    assert (tmp_path / "out" / "public").exists() is public
+    assert (tmp_path / "out" / "internal" / "report.en.html").exists()
+
+
+def test_a_plan_without_a_policy_withholds(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = plan.read_text()
+    plan.write_text(text[: text.index("[policy]")] + text[text.index("[output]") :])
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 4
+    assert not (tmp_path / "out" / "public").exists()
+
+
+def test_replace_only_what_a_run_made(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    assert call(monkeypatch, "run", plan, "--out", out) == 0
+    assert call(monkeypatch, "run", plan, "--out", out) == 2
+    assert call(monkeypatch, "run", plan, "--out", out, "--replace") == 0
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "precious.txt").write_text("x")
+    assert call(monkeypatch, "run", plan, "--out", mine, "--replace") == 2
+    assert (mine / "precious.txt").exists()
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert call(monkeypatch, "run", plan, "--out", empty) == 0
+
+
+def test_report_command(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "r.html"
+    assert call(monkeypatch, "report", plan, "--out", page, "--language", "fr") == 0
+    assert "Rapport" in page.read_text(encoding="utf-8")
+    assert call(monkeypatch, "report", plan, "--out", page) == 2
+
+
+def test_describe_risk_protect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    people, schema = SMALL / "people.csv", SMALL / "people.schema.toml"
+    assert call(monkeypatch, "describe", people, "--schema", schema) == 0
+    assert "identifier" in capsys.readouterr().out
+    assert call(monkeypatch, "risk", people, "--keys", "age,sex", "--k", 2, "--missing", "orthodox") == 0
+    assert "missing = orthodox" in capsys.readouterr().out
+    out = tmp_path / "p.parquet"
+    assert (
+        call(
+            monkeypatch,
+            "protect",
+            people,
+            "--schema",
+            schema,
+            "--method",
+            "recode",
+            "--column",
+            "age",
+            "--level",
+            "1",
+            "--out",
+            out,
+        )
+        == 0
+    )
+    assert pl.read_parquet(out)["age"].to_list().count("50-59") == 4
+    assert (
+        call(
+            monkeypatch, "protect", people, "--schema", schema, "--method", "recode", "--column", "age", "--levle", "1"
+        )
+        == 2
+    )
+    assert "--level" in capsys.readouterr().err.replace("'level'", "--level")
+    nested = '{ method = "k_anonymity", k = 2 }'
+    assert call(
+        monkeypatch,
+        "protect",
+        people,
+        "--schema",
+        schema,
+        "--method",
+        "drop-records",
+        "--measure",
+        nested,
+        "--max-share",
+        "1",
+    ) in (0, 2)
+
+
+def test_methods_schema_secret_version(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert call(monkeypatch, "methods") == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in ("k_anonymity", "recode", "drop_records"))
+    assert call(monkeypatch, "methods", "k_anonymity") == 0
+    explained = capsys.readouterr().out
+    assert "--missing" in explained
+    assert all(len(line) <= 80 for line in (listed + explained).splitlines())
+    assert call(monkeypatch, "methods", "k_anonimity") == 2
+    assert "k_anonymity" in capsys.readouterr().err
+    assert call(monkeypatch, "schema") == 0
+    assert json.loads(capsys.readouterr().out) == plan_schema()
+    assert call(monkeypatch, "secret", tmp_path / "s") == 0
+    assert flou.Secret.from_file(tmp_path / "s").origin == "file"
+    assert call(monkeypatch, "secret", tmp_path / "s") == 2
+    assert call(monkeypatch, "--version") == 0
+    assert flou.__version__ in capsys.readouterr().out
+
+
+def test_faults_of_our_own_are_one_paragraph(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("boom")
+
+    monkeypatch.setattr(cli, "app", broken)
+    assert call(monkeypatch, "describe") == 1
+    assert "FLOU_DEBUG" in capsys.readouterr().err
+    monkeypatch.setenv("FLOU_DEBUG", "1")
+    with pytest.raises(KeyError):
+        cli.main()
+
+
+def test_the_demonstration_secret_is_for_synthetic_data(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demonstration = example_plan("apa").parent / "demonstration.secret"
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "out", "--secret", demonstration) == 2
+    assert "demonstration" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_example_at_a_small_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example's own files, on fewer people; more of them are rare, so more may go."""
+    shutil.copytree(example_plan("apa").parent, tmp_path / "apa")
+    plan = tmp_path / "apa" / "plan.toml"
+    plan.write_text(
+        plan.read_text()
+        .replace('"dataset:apa"', '"dataset:apa(20_000)"')
+        .replace("max_share = 0.01", "max_share = 0.5")
+    )
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 0
+    assert (tmp_path / "out" / "public" / "report.fr.html").exists()
+    released = flou.read(tmp_path / "out" / "public" / "data.parquet", keys=["department", "sex", "couple", "age"])
+    assert flou.risk.KAnonymity(k=3, missing="category").measure(released).value == 0
+    assert "pid" not in released.columns
+
+
+def test_progress_on_a_pipe_is_one_line_a_stage(plan: Path, tmp_path: Path) -> None:
+    flou_command = Path(sys.executable).parent / "flou"
+    done = subprocess.run(
+        [flou_command, "run", plan, "--out", tmp_path / "o"], capture_output=True, text=True, check=True
+    )
+    assert "… protect: recode" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,174 @@
+"""The report: both languages, both audiences, and what the public never sees."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.contracts.cases import people
+from tests.reporting.messages import gather
+
+import flou
+from flou.engine.words import LANGUAGES, Words, _catalogue
+from flou.reporting.glossary import glossary
+from flou.risk.micro.frequency import MISSING
+
+SECRET = flou.Secret(bytes(range(32)))
+K = flou.risk.KAnonymity
+
+
+def _report(**kwargs: Any) -> flou.Report:
+    data = people()
+    plan = flou.Plan([flou.protect.DropIdentifiers(), flou.protect.Recode("age", level=1)])
+    release = plan.protect(data, secret=kwargs.pop("secret", SECRET))
+    results = [K(k=3).measure(data), K(k=3).measure(release)]
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "at_most": {"release": 0.0, "review": 0.9}}], min_count=5)
+    return flou.Report(data, release, results=results, verdict=policy.judge(*results, release), **kwargs)
+
+
+class _Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in ("meta", "br", "img", "link", "hr"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open and "svg" not in self.open:
+            self.words.append(data)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("audience", ["internal", "public"])
+def test_well_formed_and_self_contained(language: str, audience: Any) -> None:
+    html = _report().html(language=language, audience=audience)
+    page = _Page(html)
+    assert not page.open
+    assert "<script" not in html
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!\#)""", re.sub(r"<svg.*?</svg>", "", html, flags=re.S))
+    assert f'<html lang="{language}">' in html
+    assert html.count("<svg") == (3 if audience == "internal" else 1)
+
+
+def test_the_same_report_twice_is_the_same_bytes() -> None:
+    assert _report().html(language="fr") == _report().html(language="fr")
+
+
+def test_french_is_french() -> None:
+    text = " ".join(_Page(_report().html(language="fr")).words)
+    for english in ("records", "share of", "Before", "undetermined", "release", "Glossary", "The file"):
+        assert english not in text.replace("release =", ""), english
+    for french in (
+        "quasi-identifiant",
+        "k-anonymat",
+        "pessimiste (PESA)",
+        "Examiner",
+        "non déterminées",
+        "recodage global",
+    ):
+        assert french in text, french
+    assert re.search(r"\d,\d+\u202f%", text)
+
+
+def test_public_version_hides_the_original_keys_and_small_counts() -> None:
+    html = _report().html(audience="public")
+    text = " ".join(_Page(html).words)
+    for hidden in ("pid", "name:", "hid", "Before", "rarest"):
+        assert hidden not in text.split("Glossary")[1].split("Parameters")[0], hidden
+    data = people()
+    release = flou.protect.Recode("age", level=1).protect(data, secret=SECRET)
+    rare = K(k=3).measure(release)
+    assert 0 < rare.k < 5
+    smallest = text.split("smallest frequency of a key")[1].split()[:2]
+    assert smallest == ["<", "5"]
+
+
+def test_small_counts_and_shares_are_masked_in_public_alone() -> None:
+    from flou.reporting.content import Content
+
+    data = people()
+    release = flou.Plan().protect(data, secret=SECRET)
+    public, internal = (Content(data, release, (), None, Words("en"), p) for p in (True, False))
+    assert [public.count(n) for n in (0, 1, 2, 3)] == ["0", "< 3", "< 3", "3"]
+    assert internal.count(1) == "1"
+    assert public.share(1, 1000) == "< 0.30%"
+    assert internal.share(1, 1000) == "0.10%"
+
+
+def test_secrets_never_show() -> None:
+    html = _report().html()
+    assert bytes(range(32)).hex() not in html
+    assert "replayed" not in html
+    assert "test seed" in _report(secret=4).html()
+
+
+def test_every_text_has_its_french() -> None:
+    texts = gather() | set(MISSING) | {"identifier", "id", "key", "sensitive", "weight", "household", "stratum"}
+    texts |= {"integer", "number", "text", "boolean", "date"}
+    french = _catalogue("fr")
+    assert not sorted(texts - set(french))
+    for english, translated in french.items():
+        assert set(re.findall(r"{(\w+)}", english)) == set(re.findall(r"{(\w+)}", translated)), english
+        assert not re.search(r"[^\s\u00a0\u202f][;:!?](?:\s|$)", translated.replace("://", "")), translated
+
+
+def test_glossary_in_both_languages() -> None:
+    english, french = ({t.code: t for t in glossary(language)} for language in LANGUAGES)
+    assert english.keys() == french.keys()
+    assert french["local_suppression"].name.startswith("blanchiment")
+    assert french["primary_suppression"].name == "secret primaire"
+    assert all(t.definition for t in (*english.values(), *french.values()))
+
+
+def test_numbers_follow_the_language() -> None:
+    english, french = Words("en"), Words("fr")
+    assert english.number(1234567) == "1,234,567"
+    assert french.number(1234567) == "1\u202f234\u202f567"
+    assert [english.share(x) for x in (0, 0.5, 0.0123, 0.001, 0.00004, 0.000001)] == [
+        "0%", "50.0%", "1.2%", "0.10%", "0.004%", "< 0.001%",
+    ]  # fmt: skip
+    assert french.share(0.125) == "12,5\u202f%"
+    with pytest.raises(flou.FlouError, match="en or fr"):
+        Words("de")
+
+
+def test_saved_once(tmp_path: Path) -> None:
+    path = _report(title="A title <b>").save(tmp_path / "r.html", language="fr")
+    assert "A title &lt;b&gt;" in path.read_text(encoding="utf-8")
+    with pytest.raises(flou.FlouError, match="exists"):
+        _report().save(path)
+    with pytest.raises(flou.FlouError, match="audience"):
+        _report().html(audience="everybody")  # type: ignore[arg-type]
+
+
+def test_values_of_the_data_are_escaped() -> None:
+    frame = pl.DataFrame({"a": ["<script>alert(1)</script>", "b", "b"]})
+    data = flou.Microdata(frame, keys=["a"])
+    release = flou.Plan().protect(data, secret=SECRET)
+    html = flou.Report(data, release, results=[K(k=2).measure(release)]).html()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_decoys_are_warned_of() -> None:
+    """Wholly undetermined records make any file k-anonymous in the wildcard senses; the report says so."""
+    frame = pl.DataFrame({"a": ["x", "y", None, None], "b": [1, 2, None, None]})
+    data = flou.Microdata(frame, keys=["a", "b"])
+    result = K(k=3, missing="orthodox").measure(data)
+    assert result.value == 0
+    assert "2 records have every key undetermined" in str(result.notes[0])
+    assert "2 further records" in str(result.notes[0])
+    assert not K(k=3, missing="category").measure(data).notes
+    html = flou.Report(data, flou.Plan().protect(data, secret=SECRET), results=[result]).html(language="fr")
+    assert "toute leur clé non déterminée" in html

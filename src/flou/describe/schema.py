@@ -10,6 +10,7 @@ null, and the codes in `undetermined`, may stand for any valid value.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -42,6 +43,7 @@ _COLUMN_WORDS = (
     "hierarchy",
     "values",
 )
+_SIMPLE = (bool, int, float, str, dt.date)
 _SINGLE = ("id", "weight", "household")
 _TYPES = ("integer", "number", "text", "boolean", "date")
 
@@ -110,6 +112,15 @@ class Schema:
             both = [c for c in codes if text_of(c) in {text_of(u) for u in self.undetermined.get(column, ())}]
             if both:
                 yield f"{column!r}: {listed(both)} is declared both not applicable and undetermined"
+        declared = {
+            "modalities": self.modalities,
+            "not_applicable": self.not_applicable,
+            "undetermined": self.undetermined,
+        }
+        for word, held in declared.items():
+            for column, values in held.items():
+                if isinstance(values, str) or not all(isinstance(v, _SIMPLE) for v in values):
+                    yield f"{column!r}: {word} is a list of simple values, without null; given {values!r}"
         for column, values in self.modalities.items():
             texts = [text_of(v) for v in values]
             doubled = sorted({t for t in texts if texts.count(t) > 1})
@@ -122,6 +133,8 @@ class Schema:
             if not isinstance(rule, Mapping) or len(rule) < 2:
                 yield f"the incoherent combination {rule!r} needs at least two columns"
                 continue
+            if not all(isinstance(v, _SIMPLE) for v in rule.values()):
+                yield f"the incoherent combination {dict(rule)!r} must name a value for each column, never null"
             for column in rule:
                 if column not in self.keys:
                     yield f"the incoherent combination {dict(rule)!r} names {column!r}, which is not a key"

@@ -72,7 +72,7 @@ class KeyTable:
 def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None = None) -> KeyTable:
     """Group the rows by `columns` in their engine; nulls form keys of their own."""
     names = list(dict.fromkeys(columns))
-    figures = [nw.len().alias(_COUNT)]
+    figures = [nw.len().cast(nw.Int64).alias(_COUNT)]
     if weight is not None:
         figures.append(nw.col(weight).cast(nw.Float64).sum().alias(_WEIGHT))
     if names:
@@ -113,7 +113,7 @@ def factorise(series: pl.Series) -> tuple[list[object], Codes]:
 
 def _factorise_span(series: pl.Series, low: int, high: int) -> tuple[list[object], Codes]:
     """Integers of a short span: null takes the place behind the last one."""
-    offset = series.cast(pl.Int64).fill_null(high + 1).to_numpy() - low
+    offset = (series - low).fill_null(high - low + 1).to_numpy()
     present = np.bincount(offset, minlength=high - low + 2)[:-1] > 0
     code_of = np.full(high - low + 2, -1, dtype=np.int32)
     code_of[:-1][present] = np.arange(present.sum(), dtype=np.int32)

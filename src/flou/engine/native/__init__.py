@@ -8,6 +8,8 @@ Polars on entry and goes back to its own type on the way out.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,22 +33,34 @@ class Entered:
     kind: Kind
 
 
+#: Names that begin like this are used by Flou itself.
+RESERVED = "__flou_"
+
+
 def enter(frame: object) -> Entered:
-    """Take a native (or narwhals) frame in. NaN becomes null and categoricals text here, once for all."""
+    """Take a native (or narwhals) frame in, its types made the same for every engine, once for all."""
     native = nw.to_native(frame, pass_through=True)
     kind = _kind_of(native)
-    names = {"pandas": pandas, "pyarrow": arrow, "duckdb": duckdb}.get(kind, polars).columns(native)
+    with engine_errors():
+        names = {"pandas": pandas, "pyarrow": arrow, "duckdb": duckdb}.get(kind, polars).columns(native)
+        _check_names(names)
+        inner: Frame
+        if kind == "pandas":
+            inner = nw.from_native(pandas.to_polars(native))
+        elif kind == "pyarrow":
+            inner = nw.from_native(arrow.to_polars(native))
+        else:
+            inner = nw.from_native(native)
+        return Entered(_normalised(inner), kind)
+
+
+def _check_names(names: list[str]) -> None:
     doubled = [name for name, n in Counter(names).items() if n > 1]
     if doubled:
         raise DataError(f"The frame has columns of the same name: {listed(doubled)}. Rename or drop one of each.")
-    inner: Frame
-    if kind == "pandas":
-        inner = nw.from_native(pandas.to_polars(native))
-    elif kind == "pyarrow":
-        inner = nw.from_native(arrow.to_polars(native))
-    else:
-        inner = nw.from_native(native)
-    return Entered(_normalised(inner), kind)
+    ours = [name for name in names if name.startswith(RESERVED)]
+    if ours:
+        raise DataError(f"Column names must not begin with {RESERVED!r}, which Flou uses itself: {listed(ours)}.")
 
 
 def _kind_of(native: object) -> Kind:
@@ -68,13 +82,23 @@ def _kind_of(native: object) -> Kind:
 
 
 def _normalised(frame: Frame) -> Frame:
-    """NaN is null; a categorical is text, for its codes depend on the order of arrival."""
-    exprs = []
+    """One idea of each type: NaN is null, whole numbers have 64 bits, a categorical is text.
+
+    The codes of a categorical depend on the order of arrival, and narrow integers overflow. What has no
+    order or no equality (lists, structures, objects) could neither be counted nor published.
+    """
+    exprs, refused = [], []
     for name, dtype in frame.collect_schema().items():
         if dtype.is_float():
             exprs.append(nw.col(name).fill_nan(None))
-        elif dtype in (nw.Categorical, nw.Enum):
+        elif dtype in (nw.Categorical, nw.Enum) or polars.is_null_type(frame, name):
             exprs.append(nw.col(name).cast(nw.String))
+        elif dtype.is_integer() and dtype != nw.Int64:
+            exprs.append(nw.col(name).cast(nw.Int64))
+        elif not (dtype.is_numeric() or dtype.is_temporal() or dtype in (nw.String, nw.Boolean)):
+            refused.append(f"{name} ({dtype})")
+    if refused:
+        raise DataError(f"These columns hold no simple values: {listed(refused)}. Drop them or convert them to text.")
     return frame.with_columns(*exprs) if exprs else frame
 
 
@@ -82,21 +106,25 @@ def is_lazy(frame: Frame) -> bool:
     return isinstance(frame, nw.LazyFrame)
 
 
+@contextmanager
+def engine_errors() -> Iterator[None]:
+    """An engine's own failure becomes a DataError with the engine's first line."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, OverflowError, nw.exceptions.NarwhalsError) as error:
+        raise DataError(f"The engine could not read the data: {first_line(error)}") from error
+    except Exception as error:
+        if type(error).__module__.split(".")[0] in ("duckdb", "_duckdb", "pyarrow"):
+            raise DataError(f"The engine could not read the data: {first_line(error)}") from error
+        raise
+
+
 def collect(frame: Frame) -> pl.DataFrame:
     """Bring a frame into memory as Polars; an engine's failure becomes a DataError."""
     if isinstance(frame, nw.DataFrame):
         return frame.to_polars()
-    try:
-        collected = frame.collect("polars").to_polars()
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"The engine could not read the rows: {first_line(error)}") from error
-    except OSError as error:
-        raise DataError(f"The rows could not be read: {first_line(error)}") from error
-    except Exception as error:
-        if type(error).__module__.split(".")[0] in ("duckdb", "_duckdb"):
-            raise DataError(f"DuckDB could not read the rows: {first_line(error)}") from error
-        raise
-    return polars.plain(collected)
+    with engine_errors():
+        return frame.collect("polars").to_polars()
 
 
 def first_line(error: BaseException) -> str:

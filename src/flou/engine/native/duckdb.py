@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import polars as pl
@@ -38,6 +39,10 @@ def _sql_type(dtype: pl.DataType) -> str:
         return "BIGINT"
     if dtype.is_float():
         return "DOUBLE"
+    if isinstance(dtype, pl.Decimal):
+        return f"DECIMAL({dtype.precision or 38}, {dtype.scale})"
+    if isinstance(dtype, pl.Datetime):
+        return "TIMESTAMPTZ" if dtype.time_zone else "TIMESTAMP"
     return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(dtype), "VARCHAR")
 
 
@@ -46,7 +51,7 @@ def _literal(value: object) -> str:
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    if isinstance(value, int | float):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return repr(value)
     return "'" + str(value).replace("'", "''") + "'"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
+import narwhals as nw
 import polars as pl
 
 
@@ -11,13 +12,10 @@ def columns(frame: pl.DataFrame | pl.LazyFrame) -> list[str]:
     return frame.collect_schema().names()
 
 
-def plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """DuckDB hands sums back as Decimal or Int128: as the ordinary 64-bit types."""
-    decimals = [n for n, t in frame.schema.items() if t.is_decimal()]
-    wide = [n for n, t in frame.schema.items() if t == pl.Int128]
-    if not decimals and not wide:
-        return frame
-    return frame.with_columns(pl.col(decimals).cast(pl.Float64), pl.col(wide).cast(pl.Int64))
+def is_null_type(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> bool:
+    """A column of Polars' own type Null, in which nothing was ever written."""
+    native = frame.to_native()
+    return isinstance(native, pl.DataFrame | pl.LazyFrame) and native.collect_schema()[name] == pl.Null
 
 
 def match_eager(

@@ -23,7 +23,7 @@ from flou.engine.errors import DataError, ParameterError
 from flou.engine.method import RiskMeasure, require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
-from flou.engine.result import RiskResult
+from flou.engine.result import RiskResult, unused
 from flou.risk.micro.frequency import Counts, Missing, count_frequencies, find_completions
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ def _completions(space: KeySpace, missing: Missing) -> pl.DataFrame:
     columns = []
     for j, column in enumerate(space.free):
         values = space.categories[column]
-        columns.append(pl.Series(f"completion.{column}", [values[c] for c in codes[:, j]], strict=False))
+        name = unused(f"completion.{column}", space.keys.frame.columns)
+        columns.append(pl.Series(name, [values[c] for c in codes[:, j]], strict=False))
     return pl.DataFrame(columns)
 
 

@@ -51,7 +51,10 @@ def show_overview(data: Microdata) -> None:
         table.add_row(c.name, role, c.type, f"{c.n_distinct:,}", f"{c.n_undetermined:,}", f"{c.n_not_applicable:,}")
     out.print(table)
     if found.n_keys is not None:
-        out.print(f"{found.n_keys:,} distinct keys, of {found.n_possible_keys:,} possible ones")
+        out.print(
+            f"{found.n_keys:,} distinct keys, undetermined values included; "
+            f"{found.n_possible_keys:,} complete ones are possible"
+        )
     else:
         out.print("No keys are declared: say which columns an intruder may know, with --schema or --keys.")
 
@@ -109,9 +112,12 @@ def show_method(name: str) -> None:
             out.print(paragraph if listing else textwrap.fill(paragraph, 78), markup=False)
             out.print()
     table = _table("parameter", "default", "meaning")
+    described = method.model_json_schema().get("properties", {})
     for field_name, field in method.model_fields.items():
-        default = "required" if field.is_required() else str(field.default)
-        table.add_row(f"--{field_name.replace('_', '-')}", default, field.description or "")
+        default = "required" if field.is_required() else "" if field.default is None else str(field.default)
+        choices = described[field_name].get("enum", ())
+        meaning = f"{field.description or ''}{': ' if choices else ''}{', '.join(choices)}"
+        table.add_row(f"--{field_name.replace('_', '-')}", default, meaning)
     out.print(table)
     if method.reference:
         out.print(f"Reference: {method.reference} (docs/reference/bibliography.md)")

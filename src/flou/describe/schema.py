@@ -112,13 +112,8 @@ class Schema:
             both = [c for c in codes if text_of(c) in {text_of(u) for u in self.undetermined.get(column, ())}]
             if both:
                 yield f"{column!r}: {listed(both)} is declared both not applicable and undetermined"
-        declared = {
-            "modalities": self.modalities,
-            "not_applicable": self.not_applicable,
-            "undetermined": self.undetermined,
-        }
-        for word, held in declared.items():
-            for column, values in held.items():
+        for word in ("modalities", "not_applicable", "undetermined"):
+            for column, values in getattr(self, word).items():
                 if isinstance(values, str) or not all(isinstance(v, _SIMPLE) for v in values):
                     yield f"{column!r}: {word} is a list of simple values, without null; given {values!r}"
         for column, values in self.modalities.items():

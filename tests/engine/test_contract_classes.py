@@ -99,7 +99,7 @@ class CountLost(Utility):
         lost = original.n_records - released.n_records
         return Result(
             method="count_lost", title="lost", settings={}, value=lost / original.n_records, value_label="share lost",
-            measured_on="release", test_only=released.test_only,
+            measured_on="release", test_only=released.marks.test_only,
         )  # fmt: skip
 
 

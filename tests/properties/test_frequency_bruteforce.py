@@ -1,6 +1,6 @@
 """Key frequencies with undetermined values, against a brute force that lists every possible key.
 
-The reference below is written from the definitions alone (Saoud 2023), one loop per definition, with no
+The reference below is written from the definitions alone (Saoud), one loop per definition, with no
 regard for speed. Record by record it must give what the library gives.
 """
 

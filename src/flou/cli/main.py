@@ -101,11 +101,12 @@ def protect(
     from flou.cli.data import load
     from flou.cli.options import method_from_options
     from flou.cli.show import show_release
+    from flou.job.source import find_secret
 
     protection = method_from_options("protect", method, context.args)
     if out is not None and Path(out).exists():
         raise flou.engine.errors.OutputError(f"{out!r} exists and is not overwritten. Choose another --out.")
-    key = flou.Secret.from_file(secret) if secret else None
+    key = find_secret(secret)
     release = protection.protect(load(source, schema, keys, engine, delimiter, encoding), secret=key)  # type: ignore[attr-defined]
     show_release(release)
     if out is not None:

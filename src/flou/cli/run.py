@@ -14,9 +14,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from flou.cli.show import console
 from flou.decide.policy import Decision, Verdict
-from flou.engine.errors import OutputError
+from flou.engine.errors import OutputError, ParameterError
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress as Callback
+from flou.engine.words import Words
 from flou.job.carry_out import carry_out
 from flou.job.folder import require_free, write_folder
 from flou.reporting.document import Audience
@@ -51,6 +52,9 @@ def run_plan(path: Path, out: Path, *, engine: str | None, secret: str | None, r
 def report_plan(path: Path, out: Path, *, language: str, audience: str, engine: str | None, secret: str | None) -> int:
     """Carry a plan out and write its report; the exit code is the verdict."""
     plan = Plan.load(path)
+    Words(language)  # a language that does not exist is refused before the work
+    if audience not in ("internal", "public"):
+        raise ParameterError(f"--audience {audience} is not known; use internal or public.")
     if out.exists():
         raise OutputError(f"{str(out)!r} exists and is not overwritten. Choose another --out.")
     with shown_progress() as progress:

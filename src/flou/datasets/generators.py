@@ -28,4 +28,4 @@ def apa(n: int = 618_000, *, rng: int | np.random.Generator = 0) -> Microdata:
         sensitive=["gir", "resources", "apa_amount"],
         hierarchies={"age": Hierarchy.bands(AGE_CLASSES, (60, 70, 76, 82, 88, 94), (60, 76, 88))},
         modalities={"sex": ["F", "M"], "couple": ["yes", "no"]},
-    )
+    ).marked(synthetic=True)

@@ -8,14 +8,16 @@ from flou.describe.microdata import Microdata
 
 
 def saoud_fm1() -> Microdata:
-    """FM1 of Saoud (2023), table 1: seven people, sex and nationality, five undetermined values."""
+    """FM1 of Saoud, table 1: seven people, sex and nationality, five undetermined values."""
     sex = ["Masculin", "Féminin", "Masculin", "Féminin", None, None, None]
     nationality = ["Marocaine", "Marocaine", None, None, "Étrangère", "Marocaine", "Marocaine"]
-    return Microdata(pl.DataFrame({"sex": sex, "nationality": nationality}), keys=["sex", "nationality"])
+    return Microdata(pl.DataFrame({"sex": sex, "nationality": nationality}), keys=["sex", "nationality"]).marked(
+        synthetic=True
+    )
 
 
 def saoud_fm2() -> Microdata:
-    """FM2 of Saoud (2023), table 7, with the status modalities and the five incoherent pairs of the text."""
+    """FM2 of Saoud, table 7, with the status modalities and the five incoherent pairs of the text."""
     statuses = ["Salarié", "Employeur", "Indépendant", "Aide familial", "Inactif"]
     frame = pl.DataFrame(
         {
@@ -32,7 +34,7 @@ def saoud_fm2() -> Microdata:
         keys=["activity", "status"],
         modalities={"activity": ["Actif", "Inactif"], "status": statuses},
         incoherent=incoherent,
-    )
+    ).marked(synthetic=True)
 
 
 def benschop() -> Microdata:
@@ -50,4 +52,6 @@ def benschop() -> Microdata:
         ("Urban", "Female", "Secondary incomplete", "Non-LF", 186),
         ("Urban", "Female", "Secondary incomplete", "Non-LF", 76),
     ]
-    return Microdata(pl.DataFrame(rows, schema=columns, orient="row"), keys=columns[:4], weight="weight")
+    return Microdata(pl.DataFrame(rows, schema=columns, orient="row"), keys=columns[:4], weight="weight").marked(
+        synthetic=True
+    )

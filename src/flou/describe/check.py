@@ -69,11 +69,17 @@ def _fits(dtype: DType, wanted: ColumnType) -> bool:
 
 
 def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr:
-    wanted = {text_of(c) for c in codes}
-    typed: list[Any] = sorted(wanted)
-    if dtype.is_numeric():
-        typed = [float(t) if dtype.is_float() else int(t) for t in sorted(wanted)]
+    """Null in place of the codes; one that the column's type cannot hold does not occur in it."""
+    texts = sorted({text_of(c) for c in codes})
+    typed: list[Any] = [t for t in map(_as_number, texts) if t is not None] if dtype.is_numeric() else texts
     return nw.when(~nw.col(column).is_in(typed)).then(nw.col(column)).otherwise(None).alias(column)
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        return None
 
 
 def check_values(frame: native.Frame, schema: Schema) -> None:

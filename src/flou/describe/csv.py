@@ -6,7 +6,7 @@ value is written as one, without leading zeros, so that the code "01" stays "01"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import polars as pl
 from flou.describe.schema import ColumnType
 from flou.engine.errors import DataError, listed
 from flou.engine.native import first_line
+from flou.engine.values import text_of
 
 _INTEGER = r"^-?(?:0|[1-9]\d{0,17})$"
 _NUMBER = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$"
@@ -31,7 +32,14 @@ _PATTERNS: dict[ColumnType, str] = {
 }
 
 
-def scan_csv(path: str, *, delimiter: str | None, encoding: str, types: Mapping[str, ColumnType]) -> pl.LazyFrame:
+def scan_csv(
+    path: str,
+    *,
+    delimiter: str | None,
+    encoding: str,
+    types: Mapping[str, ColumnType],
+    undetermined: Mapping[str, Sequence[object]],
+) -> pl.LazyFrame:
     """A lazy, typed scan of a CSV file. Without `delimiter`, it is `,`, `;`, `|` or a tab, as the header shows."""
     header = _header(path, encoding)
     separator = delimiter or max(",;\t|", key=header.count)
@@ -54,7 +62,7 @@ def scan_csv(path: str, *, delimiter: str | None, encoding: str, types: Mapping[
         else:
             text = Path(path).read_text(encoding=encoding)
             rows = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False).lazy()
-        return _typed(rows, types, path)
+        return _typed(_without_codes(rows, undetermined), types, path)
     except (UnicodeDecodeError, LookupError) as error:
         raise DataError(
             f'{path!r} is not {encoding} ({first_line(error)}). Pass encoding=, for instance "latin-1".'
@@ -76,6 +84,13 @@ def _header(path: str, encoding: str) -> str:
         raise DataError(f'{path!r} is not {encoding}. Pass encoding=, for instance "latin-1".') from None
     except (OSError, LookupError) as error:
         raise DataError(f"{path!r} cannot be read ({first_line(error)}).") from None
+
+
+def _without_codes(rows: pl.LazyFrame, undetermined: Mapping[str, Sequence[object]]) -> pl.LazyFrame:
+    """Codes that mean null become null while all is text, so that "?" among numbers leaves numbers."""
+    names = rows.collect_schema().names()
+    codes = {c: [text_of(v) for v in values] for c, values in undetermined.items() if c in names}
+    return rows.with_columns(pl.when(~pl.col(c).is_in(v)).then(pl.col(c)).alias(c) for c, v in codes.items())
 
 
 def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl.LazyFrame:

@@ -62,7 +62,13 @@ def read(
     kind, path = _locate(source)
     frame: object
     if kind == "csv":
-        frame = scan_csv(path, delimiter=delimiter, encoding=encoding, types=described.types)
+        frame = scan_csv(
+            path,
+            delimiter=delimiter,
+            encoding=encoding,
+            types=described.types,
+            undetermined=described.undetermined,
+        )
     elif delimiter is not None:
         raise ParameterError(f"delimiter= is for CSV files; {path!r} is {kind}.")
     else:

@@ -1,7 +1,7 @@
 """The key space: every complete key that could exist.
 
 C is the product of the *declared* modalities of the keys, a modality nobody has included, less the
-incoherent combinations (Saoud 2023, eq. 9-11). Columns without any null cannot vary in a completion,
+incoherent combinations (Saoud, eq. 9-11). Columns without any null cannot vary in a completion,
 so all of them together (and the strata) form a single axis, the *anchors*: only the combinations that
 occur. The columns with nulls ("free") each have an axis of their own, whose last place stands for null.
 """

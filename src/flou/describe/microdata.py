@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from flou.describe.check import check_frame, check_values
 from flou.describe.schema import Schema
 from flou.engine import native
-from flou.engine.data import DataKind
+from flou.engine.data import DataKind, Marks
 from flou.engine.errors import DataError, LazyInputError, ParameterError, SchemaError, did_you_mean
 from flou.engine.keys import KeyTable, count_keys
 from flou.engine.parameters import Scalar
@@ -34,12 +34,11 @@ class Microdata:
     """
 
     data_kind: ClassVar[DataKind] = "microdata"
-    __slots__ = ("_cache", "_entered", "_released", "_schema", "_test_only")
+    __slots__ = ("_cache", "_entered", "_marks", "_schema")
 
     _entered: native.Entered
     _schema: Schema
-    _released: bool
-    _test_only: bool
+    _marks: Marks
     _cache: dict[Any, Any]
 
     def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
@@ -50,44 +49,43 @@ class Microdata:
                 f"schema= takes a flou.Schema, not {type(schema).__name__}; read one with flou.Schema.load."
             )
         if schema is None:
-            known = list(Schema.__dataclass_fields__)
+            known = list(Schema.model_fields)
             for name in roles:
                 if name not in known:
                     raise ParameterError(f"Microdata has no role {name!r}.{did_you_mean(name, known)}")
             schema = Schema(**roles)
         entered = native.enter(frame)
         checked = check_frame(entered.frame, schema)
-        self._set(native.Entered(checked, entered.kind), schema, released=False)
+        self._set(native.Entered(checked, entered.kind), schema, Marks())
         if not self.is_lazy:
             check_values(self.frame, schema)
 
-    def _set(self, entered: native.Entered, schema: Schema, *, released: bool, test_only: bool = False) -> None:
-        for name, value in (
-            ("_entered", entered),
-            ("_schema", schema),
-            ("_released", released),
-            ("_test_only", test_only),
-            ("_cache", {}),
-        ):
+    def _set(self, entered: native.Entered, schema: Schema, marks: Marks) -> None:
+        for name, value in (("_entered", entered), ("_schema", schema), ("_marks", marks), ("_cache", {})):
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("Microdata is frozen; a protection makes a new one")
 
     @classmethod
-    def _made(cls, entered: native.Entered, schema: Schema, *, released: bool, test_only: bool) -> Microdata:
+    def _made(cls, entered: native.Entered, schema: Schema, marks: Marks) -> Microdata:
         made = cls.__new__(cls)
-        made._set(entered, schema, released=released, test_only=test_only)
+        made._set(entered, schema, marks)
         return made
 
     def with_frame(self, frame: native.Frame, schema: Schema | None = None) -> Microdata:
         """The same data after a protection changed the frame (and perhaps what the schema says)."""
-        entered = native.Entered(frame, self.native_kind)
-        return self._made(entered, schema or self.schema, released=self.released, test_only=self.test_only)
+        return self._made(native.Entered(frame, self.native_kind), schema or self.schema, self.marks)
 
-    def as_released(self, *, test_only: bool) -> Microdata:
-        """The same data, marked as what a plan works on: files, plots and attacks then see `.public()` only."""
-        return self._made(self._entered, self.schema, released=True, test_only=test_only or self.test_only)
+    def with_schema(self, schema: Schema) -> Microdata:
+        """The same rows under another schema, checked again."""
+        if self.released:
+            raise SchemaError("The schema of a release follows from its plan; give the schema with the original data.")
+        return Microdata(native.leave(self.frame, self.native_kind), schema).marked(synthetic=self.marks.synthetic)
+
+    def marked(self, **marks: bool) -> Microdata:
+        """The same data with marks added; a mark is never taken away."""
+        return self._made(self._entered, self.schema, self.marks.add(**marks))
 
     @property
     def frame(self) -> native.Frame:
@@ -103,13 +101,12 @@ class Microdata:
         return self._schema
 
     @property
-    def released(self) -> bool:
-        return self._released
+    def marks(self) -> Marks:
+        return self._marks
 
     @property
-    def test_only(self) -> bool:
-        """Made with a test seed: no policy releases it."""
-        return self._test_only
+    def released(self) -> bool:
+        return self.marks.released
 
     @property
     def is_lazy(self) -> bool:
@@ -179,12 +176,7 @@ class Microdata:
         if not self.is_lazy:
             return self
         rows = native.collect(self.frame)
-        made = self._made(
-            native.Entered(nw.from_native(rows, eager_only=True), "polars"),
-            self.schema,
-            released=self.released,
-            test_only=self.test_only,
-        )
+        made = self._made(native.Entered(nw.from_native(rows, eager_only=True), "polars"), self.schema, self.marks)
         check_values(made.frame, self.schema)
         return made
 
@@ -196,7 +188,7 @@ class Microdata:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
         entered = native.Entered(frame, self.native_kind)
-        made = self._made(entered, self.schema.without(hidden), released=True, test_only=self.test_only)
+        made = self._made(entered, self.schema.without(hidden), self.marks.add(released=True))
         made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
         return made
 
@@ -217,21 +209,13 @@ class Microdata:
             "rows": native.collect(source.frame),
             "kind": source.native_kind,
             "schema": source.schema,
-            "released": self.released,
-            "test_only": self.test_only,
+            "marks": self.marks,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         entered = native.Entered(nw.from_native(state["rows"], eager_only=True), state["kind"])
-        self._set(entered, state["schema"], released=state["released"], test_only=state["test_only"])
+        self._set(entered, state["schema"], state["marks"])
 
     def __repr__(self) -> str:
         size = "rows in their engine" if self.is_lazy else f"{self.n_records:,} records"
         return f"Microdata({size}, {len(self.columns)} columns, keys: {', '.join(self.schema.keys) or 'none'})"
-
-
-def with_schema(data: Microdata, schema: Schema) -> Microdata:
-    """The same rows under another schema, checked again."""
-    if data.released:
-        raise SchemaError("The schema of a release follows from its plan; give the schema with the original data.")
-    return Microdata(native.leave(data.frame, data.native_kind), schema)

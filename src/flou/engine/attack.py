@@ -91,7 +91,7 @@ class Attack(Method):
             interval=main.interval,
             figures=figures,
             measured_on="release",
-            test_only=source.test_only or published.test_only,
+            test_only=source.test_only or published.marks.test_only,
         )
 
     def _attempt(self, published: Any, people: Any, draw: Draws) -> Rate:

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 from flou.engine import native
 from flou.engine.keys import KeyTable
 
 DataKind = Literal["microdata", "table"]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What travels with data wherever they go."""
+
+    #: A plan has worked on them: files, plots and attacks see `.public()` only.
+    released: bool = False
+    #: A test seed was used: no policy releases them.
+    test_only: bool = False
+    #: Made by Flou: the published demonstration secret is allowed.
+    synthetic: bool = False
+
+    def add(self, **marks: bool) -> Marks:
+        """These marks and more."""
+        return replace(self, **{name: value or getattr(self, name) for name, value in marks.items()})
 
 
 class Data(Protocol):
@@ -26,7 +43,7 @@ class Data(Protocol):
     def released(self) -> bool: ...
 
     @property
-    def test_only(self) -> bool: ...
+    def marks(self) -> Marks: ...
 
     @property
     def native_kind(self) -> native.Kind: ...
@@ -38,7 +55,7 @@ class Data(Protocol):
 
     def public(self) -> Any: ...
 
-    def as_released(self, *, test_only: bool) -> Any: ...
+    def marked(self, **marks: bool) -> Any: ...
 
 
 def data_kind(data: object) -> DataKind | None:

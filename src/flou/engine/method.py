@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchem
 
 from flou.engine import registry
 from flou.engine.data import Data, DataKind, data_kind
-from flou.engine.errors import DataError, ParameterError, did_you_mean
+from flou.engine.errors import DataError, ParameterError, SecretError, did_you_mean
 from flou.engine.guarantee import Guarantee
 from flou.engine.parameters import Parameters
 from flou.engine.progress import tell
@@ -147,7 +147,12 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
             f"A plan protects microdata or tables, not {type(current).__name__}. Wrap a frame first: "
             "flou.Microdata(frame, keys=[…])."
         )
-    current = current.as_released(test_only=secret.test_only)
+    if secret.origin == "demonstration" and not current.marks.synthetic:
+        raise SecretError(
+            "The demonstration secret is published with Flou and protects nobody: it is accepted on Flou's own "
+            "synthetic data alone. Make your own with `flou secret FILE`."
+        )
+    current = current.marked(released=True, test_only=secret.test_only)
     steps = list(earlier.steps) if earlier else []
     promised = [proof.guarantee for proof in earlier.guarantees] if earlier else []
     for i, method in enumerate(methods):
@@ -176,7 +181,7 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
     tell("protect: verify", len(methods), len(methods))
     proofs = tuple(g.prove(current) for g in promised)
     # a release is as little trustworthy as the least trustworthy secret behind it
-    origin: Origin = "test" if current.test_only else secret.origin
+    origin: Origin = "test" if current.marks.test_only else secret.origin
     return Release(data=current, steps=tuple(steps), guarantees=proofs, secret_origin=origin)
 
 

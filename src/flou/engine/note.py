@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from flou.engine.values import plain_text
+
 
 @dataclass(frozen=True)
 class Note:
@@ -13,4 +15,4 @@ class Note:
     values: dict[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return self.text.format(**{k: f"{v:,}" if isinstance(v, int) else v for k, v in self.values.items()})
+        return self.text.format(**{k: plain_text(v) for k, v in self.values.items()})

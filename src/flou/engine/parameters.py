@@ -6,8 +6,9 @@ and the command line are made from the declaration.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -23,16 +24,15 @@ from pydantic_core import ErrorDetails
 from flou.engine.errors import FlouError, ParameterError, did_you_mean
 from flou.engine.values import text_of
 
-#: One value of a categorical variable, as TOML and JSON can write it.
-Scalar = bool | int | float | str
+#: One value of a variable as a plan or schema can write it; null never is one.
+Scalar = bool | int | float | str | dt.date
 
 
-def _as_tuple(value: object) -> object:
+def as_tuple(value: object) -> object:
+    """A list, or a single name, as a tuple; anything else is left for the type to refuse."""
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list | set | frozenset):
-        return tuple(value)
-    return value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _items(value: object) -> object:
@@ -44,14 +44,14 @@ def _plain_dict(value: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
     return dict(value)
 
 
-#: One or several column names; a single string is one name.
-Columns = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+#: Column names, perhaps none; a single string is one name.
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+
+#: One or several column names.
+Columns = Annotated[Names, Field(min_length=1)]
 
 #: A share of something, in [0, 1].
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
-
-#: Scalars, in order.
-Scalars = Annotated[tuple[Scalar, ...], BeforeValidator(_as_tuple)]
 
 #: A mapping of scalars, stored as a tuple of pairs so that methods stay hashable.
 Pairs = Annotated[
@@ -61,13 +61,13 @@ Pairs = Annotated[
     WithJsonSchema({"type": "object"}),
 ]
 
-Self = TypeVar("Self", bound="Parameters")
-
 
 class Parameters(BaseModel):
     """A frozen set of named parameters, checked when it is made."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True)
+    #: What a wrong parameter raises.
+    failure: ClassVar[type[FlouError]] = ParameterError
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         cls = type(self)
@@ -83,7 +83,7 @@ class Parameters(BaseModel):
         try:
             super().__init__(**kwargs)
         except ValidationError as error:
-            raise ParameterError(explain(cls, error)) from None
+            raise cls.failure(explain(cls, error, kwargs)) from None
 
     def shown_settings(self) -> dict[str, Any]:
         """The parameters as plain values, secret ones masked."""
@@ -101,9 +101,9 @@ class Parameters(BaseModel):
         return [(n, shown[n] if shown[n] == "hidden" else getattr(self, n)) for n in changed]
 
 
-def explain(cls: type[Parameters], error: ValidationError) -> str:
+def explain(cls: type[Parameters], error: ValidationError, given: dict[str, Any]) -> str:
     """pydantic's complaints as one readable paragraph about `cls`."""
-    return f"{cls.__name__}: " + " ".join(_explain_one(cls, detail) for detail in _distinct(error))
+    return f"{cls.__name__}: " + " ".join(_explain_one(cls, detail, given) for detail in _distinct(error))
 
 
 def _distinct(error: ValidationError) -> list[ErrorDetails]:
@@ -114,8 +114,8 @@ def _distinct(error: ValidationError) -> list[ErrorDetails]:
     return list(seen.values())
 
 
-def _explain_one(cls: type[Parameters], detail: ErrorDetails) -> str:
-    location = ".".join(str(part) for part in detail["loc"][:1]) or "parameters"
+def _explain_one(cls: type[Parameters], detail: ErrorDetails, parameters: dict[str, Any]) -> str:
+    location = str(detail["loc"][0]) if detail["loc"] else "parameters"
     kind, given = detail["type"], detail["input"]
     if kind == "extra_forbidden":
         return f"no parameter {location!r}.{did_you_mean(location, cls.model_fields)}"
@@ -125,7 +125,24 @@ def _explain_one(cls: type[Parameters], detail: ErrorDetails) -> str:
     if isinstance(cause, FlouError | ValueError):
         return str(cause)
     wanted = detail["msg"].removeprefix("Input should be ").rstrip(".")
-    return f"{location} = {given!r} is not allowed: it should be {wanted}{_described(cls, location)}."
+    path = _path(detail["loc"], parameters)
+    return f"{path} = {given!r} is not allowed: it should be {wanted}{_described(cls, location)}."
+
+
+def _path(location: tuple[int | str, ...], parameters: dict[str, Any]) -> str:
+    """Where in the given parameters the fault is; pydantic's own names for the members of a union are left out."""
+    held: Any = parameters
+    names: list[str] = []
+    for part in location:
+        if isinstance(held, Mapping):
+            inside = part in held
+        else:
+            inside = isinstance(held, list | tuple) and isinstance(part, int)
+        if not inside:
+            break
+        held = held[part]
+        names.append(str(part))
+    return ".".join(names) or str(location[0])
 
 
 def _described(cls: type[Parameters], name: str) -> str:

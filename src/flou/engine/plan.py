@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from flou.engine import toml
 from flou.engine.attack import Attack
-from flou.engine.errors import FlouError, OutputError, PlanError, did_you_mean
+from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.method import Method, Protection, RiskMeasure, Utility, carry_out
 from flou.engine.progress import Progress, listening
 from flou.engine.registry import Stage
@@ -155,6 +155,9 @@ class Plan:
 
     def to_toml(self) -> str:
         """The plan as TOML text; reading it back gives an equal plan."""
+        return toml.write(self._table())
+
+    def _table(self) -> dict[str, Any]:
         table: dict[str, Any] = {}
         if self.title:
             table["title"] = self.title
@@ -173,16 +176,11 @@ class Plan:
             table["policy"] = dict(self.policy)
         if self.output != Output():
             table["output"] = {"format": self.output.format, "languages": list(self.output.languages)}
-        return toml.write(table)
+        return table
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the plan file."""
-        target = Path(path)
-        if target.exists() and not overwrite:
-            raise OutputError(
-                f"{str(path)!r} exists and is not overwritten. Choose another name or pass overwrite=True."
-            )
-        target.write_text(self.to_toml(), encoding="utf-8")
+        toml.save(self._table(), path, overwrite=overwrite)
 
 
 S = TypeVar("S")

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flou.engine.errors import PlanError
+from flou.engine.errors import OutputError, PlanError
 
 #: The format of plan, schema and policy files. A newer one is refused.
 FORMAT = 1
@@ -50,6 +50,18 @@ def write(table: Mapping[str, Any]) -> str:
             header = f"[[{_key(name)}]]" if isinstance(value, list) else f"[{_key(name)}]"
             lines += ["", header, *(f"{_key(k)} = {_value(v)}" for k, v in entry.items())]
     return "\n".join(lines) + "\n"
+
+
+def save(table: Mapping[str, Any], path: str | PathLike[str], *, overwrite: bool) -> None:
+    """Write a table to a file; an existing one is not overwritten unless asked."""
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise OutputError(f"{str(path)!r} exists and is not overwritten. Choose another name or pass overwrite=True.")
+    text = write(table)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{str(path)!r} cannot be written ({error.strerror}).") from None
 
 
 def _is_section(value: object) -> bool:

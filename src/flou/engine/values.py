@@ -7,6 +7,7 @@ column; declared values are therefore matched by this form.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -19,6 +20,20 @@ def text_of(value: object) -> str:
         return str(int(value))
     if isinstance(value, dt.date | dt.datetime):
         return value.isoformat()
+    return str(value)
+
+
+def plain_text(value: object) -> str:
+    """A parameter or figure as people read it: `[a, b]`, `k_anonymity(k = 3)`, 1,234."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{int(value):,}" if float(value).is_integer() else f"{value:,}"
+    if isinstance(value, Mapping):
+        inner = dict(value)
+        name = inner.pop("method", None)
+        shown = ", ".join(f"{k} = {plain_text(v)}" for k, v in inner.items())
+        return f"{name}({shown})" if name else f"{{{shown}}}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(plain_text(v) for v in value) + "]"
     return str(value)
 
 

@@ -13,7 +13,7 @@ from flou.engine.progress import Progress, listening, tell
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.secret import Secret
-from flou.job.source import plan_data, plan_secret
+from flou.job.source import find_secret, plan_data
 from flou.reporting.document import Report
 
 
@@ -53,7 +53,7 @@ def carry_out(
     with listening(progress):
         clock = _Clock()
         policy = Policy.of_plan(plan.policy, plan.folder) if plan.policy is not None else None
-        key = plan_secret(plan, secret)
+        key = find_secret(secret, plan)
         tell("read", 0, 1)
         original = plan_data(plan, engine)
         clock.lap("read")

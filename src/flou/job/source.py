@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 from flou import datasets
-from flou.describe.files import Engine, read
-from flou.describe.microdata import Microdata, with_schema
+from flou.describe.files import ENGINES, Engine, read
+from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
-from flou.engine.errors import ParameterError, PlanError, SecretError, did_you_mean
+from flou.engine.errors import ParameterError, PlanError, did_you_mean
 from flou.engine.plan import DataSource, Plan
 from flou.engine.secret import Secret
 
 _DATASET = "dataset:"
 
 
-def load(source: DataSource, folder: Path = Path(), *, engine: str | None = None) -> Microdata:
+def load(
+    source: DataSource, folder: Path = Path(), *, engine: str | None = None, keys: Sequence[str] = ()
+) -> Microdata:
     """Read a source: a file, a folder, a pattern, or one of Flou's own data sets as `dataset:NAME`."""
-    chosen = engine or os.environ.get("FLOU_ENGINE") or source.engine or "polars"
-    schema = Schema.load(folder / source.schema) if source.schema else None
+    chosen = next((e for e in (engine, os.environ.get("FLOU_ENGINE"), source.engine) if e is not None), "polars")
+    if chosen not in ENGINES:
+        raise ParameterError(f"engine = {chosen!r} is not known.{did_you_mean(chosen, ENGINES)}")
+    schema = Schema.load(folder / source.schema) if source.schema is not None else None
+    if keys:
+        schema = Schema(keys=tuple(keys))
     if source.source.startswith(_DATASET):
         return _dataset(source.source.removeprefix(_DATASET), schema)
-    if chosen not in ("polars", "duckdb"):
-        raise ParameterError(f"engine = {chosen!r} is not known.{did_you_mean(chosen, ('polars', 'duckdb'))}")
     return read(
         folder / source.source,
         schema=schema,
@@ -46,7 +51,7 @@ def _dataset(spec: str, schema: Schema | None) -> Microdata:
         data: Microdata = make(int(size)) if size else make()
     except TypeError:
         raise PlanError(f"The data set {name!r} has a fixed size.") from None
-    return data if schema is None else with_schema(data, schema)
+    return data if schema is None else data.with_schema(schema)
 
 
 def plan_data(plan: Plan, engine: str | None = None) -> Microdata:
@@ -56,27 +61,18 @@ def plan_data(plan: Plan, engine: str | None = None) -> Microdata:
     return load(plan.data, plan.folder, engine=engine)
 
 
-def plan_secret(plan: Plan, file: str | None = None) -> Secret:
-    """The secret of a plan; none given: the operating system's entropy, which cannot be replayed."""
-    secret = _find_secret(plan, file)
-    synthetic = plan.data is not None and plan.data.source.startswith(_DATASET)
-    if secret.origin == "demonstration" and not synthetic:
-        raise SecretError(
-            "The demonstration secret is published with Flou and protects nobody: it is accepted on Flou's own "
-            "synthetic data alone. Make your own with `flou secret FILE` and name it under [secrets]."
-        )
-    return secret
-
-
-def _find_secret(plan: Plan, file: str | None) -> Secret:
-    if file:
+def find_secret(file: str | None = None, plan: Plan | None = None) -> Secret:
+    """The secret to use; none named anywhere: the operating system's entropy, which cannot be replayed."""
+    if file is not None:
         return Secret.from_file(file)
-    if os.environ.get("FLOU_SECRET_FILE"):
+    if "FLOU_SECRET_FILE" in os.environ:
         return Secret.from_file(os.environ["FLOU_SECRET_FILE"])
-    if os.environ.get("FLOU_SECRET"):
+    if "FLOU_SECRET" in os.environ:
         return Secret.from_environment("FLOU_SECRET")
-    if plan.secrets is not None and plan.secrets.file:
+    if plan is None or plan.secrets is None:
+        return Secret.generate()
+    if (plan.secrets.file is None) == (plan.secrets.environment is None):
+        raise PlanError("[secrets] names either file = … or environment = …, one of them.")
+    if plan.secrets.file is not None:
         return Secret.from_file(plan.folder / plan.secrets.file)
-    if plan.secrets is not None and plan.secrets.environment:
-        return Secret.from_environment(plan.secrets.environment)
-    return Secret.generate()
+    return Secret.from_environment(str(plan.secrets.environment))

@@ -14,8 +14,10 @@ from flou.describe.microdata import Microdata
 from flou.describe.overview import Overview, overview
 from flou.engine import native
 from flou.engine.charts import to_svg
-from flou.engine.release import Release
+from flou.engine.note import Note
+from flou.engine.release import Release, Step
 from flou.engine.result import Result, RiskResult
+from flou.engine.values import plain_text
 from flou.engine.words import Words
 from flou.reporting.charts import senses_chart
 from flou.reporting.glossary import Term, glossary
@@ -212,36 +214,49 @@ class Content:
         ]
         return header, rows
 
+    def note(self, note: Note) -> str:
+        """A remark; its counts are hidden in the public version when they are small."""
+        values = {k: self.count(v) if isinstance(v, int) else v for k, v in note.values.items()}
+        return self.words.note(Note(note.text, values))
+
     def steps(self) -> Iterator[dict[str, Any]]:
         """Each step: what it is, its parameters, and what it changed."""
-        hidden = self.original.schema.hidden if self.public else ()
         for step in self.release.steps:
-            changes = [c for c in step.changes if c.column not in hidden]
-            n_dropped = step.n_records_before - step.n_records_after
-            changed = [
-                self.words("{column}: {n} values changed", column=self.label(c.column), n=self.count(c.n_changed))
-                for c in changes
-            ]
-            if n_dropped:
-                share = self.share(n_dropped, step.n_records_before)
-                changed.append(self.words("{n} records dropped ({share})", n=self.count(n_dropped), share=share))
-            values = [
-                self.words("{column}: {before} distinct values became {after}", column=self.label(c.column),
-                           before=c.n_values_before, after=c.n_values_after)
-                for c in changes if c.n_values_before is not None
-            ]  # fmt: skip
             yield {
                 "number": step.number,
                 "title": self.words(step.method.title or step.method.name()),
                 "name": step.method.name(),
                 "settings": self.settings(step.method.shown_settings()),
-                "changed": [*changed, *values] or [self.words("nothing changed")],
-                "notes": [self.words.note(n) for n in step.notes],
+                "changed": self._changed_columns(step) if self.public else self._changed_values(step),
+                "notes": [self.note(n) for n in step.notes],
             }
+
+    def _changed_columns(self, step: Step) -> list[str]:
+        """For the public: which published columns a step touched; how much is the original's own affair."""
+        touched = [self.label(c.column) for c in step.changes if self.published(c.column)]
+        lines = [self.words("changed: {columns}", columns=", ".join(touched))] if touched else []
+        if step.n_records_before > step.n_records_after:
+            lines.append(self.words("some records were dropped"))
+        return lines or [self.words("no published column changed")]
+
+    def _changed_values(self, step: Step) -> list[str]:
+        lines = []
+        for change in step.changes:
+            label = self.label(change.column)
+            lines.append(self.words("{column}: {n} values changed", column=label, n=change.n_changed))
+            if change.n_values_before is not None:
+                text = "{column}: {before} distinct values became {after}"
+                counts = {"before": change.n_values_before, "after": change.n_values_after}
+                lines.append(self.words(text, column=label, **counts))
+        n_dropped = step.n_records_before - step.n_records_after
+        if n_dropped:
+            share = self.share(n_dropped, step.n_records_before)
+            lines.append(self.words("{n} records dropped ({share})", n=n_dropped, share=share))
+        return lines or [self.words("nothing changed")]
 
     def settings(self, settings: dict[str, Any]) -> str:
         """Parameters as the plan writes them; secret ones are masked already."""
-        return ", ".join(f"{k} = {_plain(v)}" for k, v in settings.items())
+        return ", ".join(f"{k} = {plain_text(v)}" for k, v in settings.items())
 
     def secret(self) -> str:
         """What is said about the secret: never its value."""
@@ -256,14 +271,3 @@ class Content:
 
     def glossary(self) -> tuple[Term, ...]:
         return glossary(self.words.language)
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        inner = dict(value)
-        name = inner.pop("method", None)
-        shown = ", ".join(f"{k} = {_plain(v)}" for k, v in inner.items())
-        return f"{name}({shown})" if name else f"{{{shown}}}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_plain(v) for v in value) + "]"
-    return str(value)

@@ -2,7 +2,7 @@
 
 To a level of the variable's hierarchy, or by a mapping. It keeps every record and the truth of each
 value, at the price of detail. It does not guarantee k by itself: measure again, or drop what is left.
-Reference: Hundepool et al. (2012), *Statistical Disclosure Control*, section 3.2.2.
+Reference: Hundepool et al. (2012), *Statistical Disclosure Control*.
 """
 
 from __future__ import annotations

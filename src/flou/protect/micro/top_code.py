@@ -2,7 +2,7 @@
 
 Extreme values single people out; everybody beyond the bound is shown alike. The bound is given, or
 taken at a quantile and then rounded to a round number: an exact quantile would itself be somebody's
-value. It keeps every value on the near side. Reference: Hundepool et al. (2012), section 3.2.3.
+value. It keeps every value on the near side. Reference: Hundepool et al. (2012).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from flou.engine.method import Protection, require_columns
 from flou.engine.note import Note
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
-from flou.engine.values import text_of
 from flou.protect.micro.replaced import schema_after
 
 
@@ -69,9 +68,10 @@ class _OneSided(Protection):
         if self.at is not None:
             return self.at
         assert self.quantile is not None
-        found: float | None = native.collect(
-            data.frame.select(nw.col(self.column).quantile(self.quantile, interpolation="linear"))
-        ).item()
+        codes = self._codes(data)
+        measured = data.frame.filter(~nw.col(self.column).is_in(codes)) if codes else data.frame
+        value = nw.col(self.column).quantile(self.quantile, interpolation="linear")
+        found: float | None = native.collect(measured.select(value)).item()
         if found is None:
             raise DataError(f"The column {self.column!r} has no value, so it has no quantile.")
         # rounded towards the middle, so that no more than the quantile's share stays visible
@@ -108,15 +108,18 @@ class _OneSided(Protection):
         )
 
     def _is_coded(self, data: Microdata, value: object, bound: float) -> bool:
-        kept = {text_of(v) for v in data.schema.not_applicable.get(self.column, ())}
-        return isinstance(value, int | float) and text_of(value) not in kept and self._beyond(value, bound)
+        return isinstance(value, int | float) and value not in self._codes(data) and self._beyond(value, bound)
 
     def _coded(self, data: Microdata, bound: float) -> nw.Expr:
         """Records to code: beyond the bound, and not a not-applicable code such as 999."""
         column = nw.col(self.column)
         beyond = column > bound if self._side > 0 else column < bound
-        kept = [v for v in data.schema.not_applicable.get(self.column, ()) if isinstance(v, int | float)]
-        return beyond & ~column.is_in(kept) if kept else beyond
+        codes = self._codes(data)
+        return beyond & ~column.is_in(codes) if codes else beyond
+
+    def _codes(self, data: Microdata) -> list[float]:
+        """Codes such as 999 that stand for "not applicable": they are neither coded nor measured."""
+        return [v for v in data.schema.not_applicable.get(self.column, ()) if isinstance(v, int | float)]
 
     def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
         bound = self._bound(before)

@@ -1,4 +1,4 @@
-"""How many records share a key, when keys have undetermined values (Saoud 2023).
+"""How many records share a key, when keys have undetermined values (Saoud).
 
 f(c) of a complete key c counts the records compatible with c. The dense array of the key space has an
 extra place for null on each axis; each way of counting is one pass per axis over it, whatever the
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from flou.describe.keyspace import Dense, KeySpace
 
 Missing = Literal["category", "orthodox", "optimistic", "pessimistic", "conservative"]
-#: From the least to the most cautious, as reports show them.
+#: In the order in which reports show them.
 MISSING: tuple[Missing, ...] = ("orthodox", "optimistic", "pessimistic", "conservative", "category")
 
 Counts = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """k-anonymity (Samarati & Sweeney 1998): each key is shared by at least k records.
 
 With undetermined values the figure depends on what a null may stand for; see `frequency`. The default,
-`pessimistic` (Saoud 2023), takes the rarest key the record could have. Only `category` says how many
+`pessimistic` (Saoud), takes the rarest key the record could have. Only `category` says how many
 records look exactly alike; the wildcard senses let wholly undetermined records carry the count, which
 the result warns of.
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class KAnonymity(RiskMeasure):
     """Share of records whose key is shared by fewer than k records.
 
-    Reference: Samarati & Sweeney (1998); undetermined values after Saoud (2023).
+    Reference: Samarati & Sweeney (1998); undetermined values after Saoud.
     Result: `.value` the share of records below k, `.k` the smallest frequency, `.units` the frequency of
     each record, `.by_key` each key with its frequency and, for optimistic and pessimistic, the completion
     that gave it.
@@ -83,7 +83,7 @@ class KAnonymity(RiskMeasure):
             },
             notes=self._notes(space, frequencies),
             measured_on="release" if data.released else "original",
-            test_only=data.test_only,
+            test_only=data.marks.test_only,
             data=data,
             keys=table,
             key_values=frequencies,

@@ -398,7 +398,7 @@ WEIGHTS: dict[str, list[Any]] = {
 def test_wrong_weights_are_refused(case: str, engine: str, native: Native) -> None:
     """In memory when the data are described; in an engine, at the latest when the weights are summed."""
     frame = native(pl.DataFrame({"a": [1, 1, 2, 2], "w": WEIGHTS[case]}), engine)
-    with pytest.raises(flou.FlouError, match="weight"):
+    with pytest.raises(flou.FlouError, match=r"weight|'w "):
         _ = _k(1).measure(flou.Microdata(frame, keys=["a"], weight="w"))
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Optional
 import typer
 
 from flou._version import __version__
-from flou.engine.errors import FlouError
+from flou.engine.errors import FlouError, Interrupted
 
 BAD_INPUT, FAULT = 2, 1
 
@@ -101,11 +101,12 @@ def protect(
     from flou.cli.data import load
     from flou.cli.options import method_from_options
     from flou.cli.show import show_release
+    from flou.describe.files import require_writable
     from flou.job.source import find_secret
 
     protection = method_from_options("protect", method, context.args)
-    if out is not None and Path(out).exists():
-        raise flou.engine.errors.OutputError(f"{out!r} exists and is not overwritten. Choose another --out.")
+    if out is not None:
+        require_writable(out)
     key = find_secret(secret)
     release = protection.protect(load(source, schema, keys, engine, delimiter, encoding), secret=key)  # type: ignore[attr-defined]
     show_release(release)
@@ -190,14 +191,15 @@ def main() -> None:
     """Entry point: every error of the user's becomes one paragraph and exit code 2."""
     try:
         app()
+    except Interrupted:
+        _say("Interrupted; nothing was written.")
+        sys.exit(130)
     except FlouError as error:
         _say(str(error))
         sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        _say("Interrupted; nothing was written.")
-        sys.exit(130)
-    except Exception as error:
-        if os.environ.get("FLOU_DEBUG"):
+    except BaseException as error:
+        # the last line of defence: never a traceback, not even for a panic of Polars, which is no Exception
+        if isinstance(error, SystemExit) or os.environ.get("FLOU_DEBUG"):
             raise
         _say(
             f"Flou failed in a way it did not foresee ({type(error).__name__}: {error}). "

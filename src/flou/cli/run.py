@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from flou.cli.show import console
 from flou.decide.policy import Decision, Verdict
-from flou.engine.errors import OutputError, ParameterError
+from flou.engine.errors import Interrupted, OutputError, ParameterError
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress as Callback
 from flou.engine.words import Words
@@ -79,7 +79,17 @@ def show_verdict(verdict: Verdict) -> None:
 
 @contextmanager
 def shown_progress() -> Iterator[Callback]:
-    """A bar on a terminal, one line a stage elsewhere; both on the error stream."""
+    """Progress on the error stream; Ctrl-C becomes an error of ours, which the frame around us does not swallow."""
+    try:
+        with _bar_or_lines() as callback:
+            yield callback
+    except KeyboardInterrupt:
+        raise Interrupted("Interrupted; nothing was written.") from None
+
+
+@contextmanager
+def _bar_or_lines() -> Iterator[Callback]:
+    """A bar on a terminal, one line a stage elsewhere."""
     screen = Console(stderr=True)
     if not screen.is_terminal:
         seen: set[str] = set()

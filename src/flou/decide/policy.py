@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from flou.engine import toml
+from flou.engine import registry, toml
 from flou.engine.errors import FlouError, ParameterError, PlanError, did_you_mean
 from flou.engine.note import Note
 from flou.engine.parameters import Parameters
@@ -68,6 +68,7 @@ class Rule(Parameters):
 
     @model_validator(mode="after")
     def _one_direction(self) -> Rule:
+        self._check_method()
         bounds = self.at_most or self.at_least
         if bounds is None or (self.at_most and self.at_least):
             raise ParameterError(f"the rule on {self.method!r} needs either at_most or at_least.")
@@ -76,6 +77,16 @@ class Rule(Parameters):
         ):
             raise ParameterError(f"the rule on {self.method!r}: review must be the looser bound, release the stricter.")
         return self
+
+    def _check_method(self) -> None:
+        """A misspelt method or parameter would withhold every file after all the work: refuse it at once."""
+        known = {name: stage for stage in registry.STAGES for name in registry.names(stage)}
+        if self.method not in known:
+            raise ParameterError(f"there is no method {self.method!r} to judge.{did_you_mean(self.method, known)}")
+        parameters = registry.find(known[self.method], self.method).model_fields
+        for name in self.settings:
+            if name not in parameters:
+                raise ParameterError(f"{self.method} has no parameter {name!r}.{did_you_mean(name, parameters)}")
 
     def fits(self, result: Result) -> bool:
         """Whether a result is the one this rule speaks of."""
@@ -175,9 +186,12 @@ class Policy(Parameters):
 
     def judge(self, *results: Result | Release) -> Verdict:
         """The verdict on results measured on a release; the worst rule decides."""
+        for given in results:
+            if not isinstance(given, Result | Release):
+                raise ParameterError(f"judge takes results and releases, one after the other; given {given!r}.")
         measured = [r for r in results if isinstance(r, Result)]
         reasons = [self._judge_rule(rule, measured) for rule in self.rules]
-        test_only = any(r.test_only for r in results if isinstance(r, Result | Release))
+        test_only = any(r.test_only for r in results)
         if test_only:
             note = Note("made with a test seed, which anybody can guess: no policy releases it")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))

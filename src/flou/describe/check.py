@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -71,15 +73,20 @@ def _fits(dtype: DType, wanted: ColumnType) -> bool:
 def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr:
     """Null in place of the codes; one that the column's type cannot hold does not occur in it."""
     texts = sorted({text_of(c) for c in codes})
-    typed: list[Any] = [t for t in map(_as_number, texts) if t is not None] if dtype.is_numeric() else texts
+    typed: list[Any] = _numbers(texts, dtype) if dtype.is_numeric() else texts
     return nw.when(~nw.col(column).is_in(typed)).then(nw.col(column)).otherwise(None).alias(column)
 
 
-def _as_number(text: str) -> float | None:
-    try:
-        return int(text) if text.lstrip("-").isdigit() else float(text)
-    except ValueError:
-        return None
+def _numbers(texts: Iterable[str], dtype: DType) -> list[float]:
+    found: list[float] = []
+    for text in texts:
+        with suppress(ValueError):
+            number = float(text)
+            if not dtype.is_integer():
+                found.append(number)
+            elif number.is_integer():
+                found.append(int(number))
+    return found
 
 
 def check_values(frame: native.Frame, schema: Schema) -> None:
@@ -89,6 +96,7 @@ def check_values(frame: native.Frame, schema: Schema) -> None:
     if schema.weight is not None:
         exprs["weight null"] = nw.col(schema.weight).is_null().sum()
         exprs["weight negative"] = (nw.col(schema.weight) < 0).sum()
+        exprs["weight infinite"] = (nw.col(schema.weight).cast(nw.Float64) == math.inf).sum()
     if exprs:
         row = native.collect(frame.select(*(e.alias(n) for n, e in exprs.items()))).row(0, named=True)
     else:
@@ -98,6 +106,8 @@ def check_values(frame: native.Frame, schema: Schema) -> None:
         problems.append(f"the weight {schema.weight!r} is null in {row['weight null']:,} records")
     if row.get("weight negative"):
         problems.append(f"the weight {schema.weight!r} is negative in {row['weight negative']:,} records")
+    if row.get("weight infinite"):
+        problems.append(f"the weight {schema.weight!r} is infinite in {row['weight infinite']:,} records")
     for column in (c for c in schema.modalities if c in found):
         foreign = _foreign(frame, column, schema)
         if foreign:

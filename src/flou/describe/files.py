@@ -7,21 +7,22 @@ temporary name that is renamed when all of it is there; nothing is overwritten s
 
 from __future__ import annotations
 
-import os
-import tempfile
+import glob
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import narwhals as nw
 import polars as pl
 
 from flou.describe.check import check_values
-from flou.describe.csv import scan_csv
+from flou.describe.csv_file import scan_csv
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.engine import native
-from flou.engine.errors import DataError, MissingExtraError, OutputError, ParameterError, did_you_mean
+from flou.engine.errors import DataError, MissingExtraError, OutputError, ParameterError, SchemaError, did_you_mean
 from flou.engine.native import first_line
+from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
 
 Engine = Literal["polars", "duckdb"]
@@ -44,7 +45,7 @@ def read(
     schema: Schema | str | PathLike[str] | None = None,
     engine: Engine = "polars",
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     **roles: Any,
 ) -> Microdata:
     """Read a file as microdata; rows stay in the file until needed (`.collect()` loads them).
@@ -54,27 +55,23 @@ def read(
     """
     if engine not in ENGINES:
         raise ParameterError(f"engine = {engine!r} is not known.{did_you_mean(str(engine), ENGINES)}")
-    described = schema if isinstance(schema, Schema) or schema is None else Schema.load(schema)
-    if described is not None and roles:
-        raise ParameterError("Give either schema= or roles by name, not both.")
-    if described is None:
-        described = Schema(**roles)
-    kind, path = _locate(source)
+    described = _schema(schema, roles)
+    kind, path, pattern = _locate(source)
     frame: object
     if kind == "csv":
         frame = scan_csv(
-            path,
+            _files(path, pattern),
             delimiter=delimiter,
-            encoding=encoding,
+            encoding="utf-8" if encoding is None else encoding,
             types=described.types,
             undetermined=described.undetermined,
         )
-    elif delimiter is not None:
-        raise ParameterError(f"delimiter= is for CSV files; {path!r} is {kind}.")
+    elif delimiter is not None or encoding is not None:
+        raise ParameterError(f"delimiter= and encoding= are for CSV files; {path!r} is {kind}.")
     else:
-        frame = _scan(path, kind)
+        frame = _scan(path, kind, pattern)
     if engine == "duckdb":
-        frame = _in_duckdb(frame, path, kind)
+        frame = _in_duckdb(frame, path, kind, pattern)
     data = Microdata(frame, described)
     if data.n_records == 0:
         raise DataError(f"{str(source)!r} has no records.")
@@ -82,53 +79,63 @@ def read(
     return data
 
 
-def _locate(source: str | PathLike[str]) -> tuple[str, str]:
-    """The kind of a source and the path or pattern its reader takes."""
-    text = os.fspath(source)
-    if any(c in text for c in "*?["):
-        folder = Path(text).parent if Path(text).parent != Path() else Path()
-        if not list(folder.glob(Path(text).name)):
-            raise DataError(f"No file matches {text!r}.")
-        kind = _KINDS.get(Path(text).suffix.lower())
-    else:
-        path = Path(text)
-        if not path.exists():
-            near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-            raise DataError(f"There is no file {text!r}.{did_you_mean(path.name, near) if near else ''}")
-        if path.is_dir():
-            if not list(path.glob("*.parquet")):
-                raise DataError(f"The folder {text!r} holds no .parquet files.")
-            return "parquet", str(path / "*.parquet")
-        if path.stat().st_size == 0:
-            raise DataError(f"The file {text!r} is empty.")
-        kind = _KINDS.get(path.suffix.lower())
+def _schema(schema: object, roles: dict[str, Any]) -> Schema:
+    if schema is None:
+        return Schema(**roles)
+    if roles:
+        raise ParameterError("Give either schema= or roles by name, not both.")
+    return schema if isinstance(schema, Schema) else Schema.load(checked_path(schema, "A schema file", SchemaError))
+
+
+def _locate(source: object) -> tuple[str, str, bool]:
+    """The kind of a source, its path or pattern, and whether it is a pattern."""
+    path = checked_path(source, "A file to read", DataError)
+    text = str(path) if str(source) else ""
+    if text and path.is_dir():
+        if not list(path.glob("*.parquet")):
+            raise DataError(f"The folder {text!r} holds no .parquet files.")
+        return "parquet", str(Path(glob.escape(text)) / "*.parquet"), True
+    pattern = not path.exists() and any(c in text for c in "*?[")
+    if pattern and not glob.glob(text):
+        raise DataError(f"No file matches {text!r}.")
+    if not pattern and not path.is_file():
+        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() and path.name else []
+        raise DataError(f"There is no file {text!r}.{did_you_mean(path.name, near) if near else ''}")
+    if not pattern and path.stat().st_size == 0:
+        raise DataError(f"The file {text!r} is empty.")
+    kind = _KINDS.get(path.suffix.lower())
     if kind is None:
         raise DataError(f"{text!r} is not of a kind that Flou reads: {', '.join(_KINDS)}.")
-    return kind, text
+    return kind, text, pattern
 
 
-def _scan(path: str, kind: str) -> pl.LazyFrame:
+def _files(path: str, pattern: bool) -> list[Path]:
+    return [Path(p) for p in sorted(glob.glob(path))] if pattern else [Path(path)]
+
+
+def _scan(path: str, kind: str, pattern: bool) -> pl.LazyFrame:
     try:
-        frame = pl.scan_parquet(path) if kind == "parquet" else pl.scan_ipc(path)
+        frame = pl.scan_parquet(path, glob=pattern) if kind == "parquet" else pl.scan_ipc(path, glob=pattern)
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise DataError(
             f"{path!r} cannot be read as {kind}: it is damaged, truncated or of another kind ({first_line(error)})."
         ) from None
     return frame
 
 
-def _in_duckdb(frame: object, path: str, kind: str) -> object:
+def _in_duckdb(frame: object, path: str, kind: str, pattern: bool) -> object:
     try:
         import duckdb
     except ImportError:
         raise MissingExtraError("duckdb", "duckdb") from None
     connection = duckdb.connect()
-    if kind == "parquet":
-        return connection.read_parquet(path)
-    # CSV goes through our own reader, so that every engine sees the same types
     assert isinstance(frame, pl.LazyFrame)
-    return connection.from_arrow(frame.collect().to_arrow())
+    if kind == "parquet":
+        with native.engine_errors():
+            return connection.read_parquet(path if pattern else glob.escape(path))
+    # other kinds go through our own reader, so that every engine sees the same types
+    return connection.from_arrow(native.collect(nw.from_native(frame)).to_arrow())
 
 
 def write(data: Microdata | Release, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
@@ -137,42 +144,26 @@ def write(data: Microdata | Release, path: str | PathLike[str], *, overwrite: bo
     Identifiers, internal ids and household numbers are never written, and rows stand in an order given by
     their values.
     """
-    target = Path(path)
-    kind = _KINDS.get(target.suffix.lower())
-    if kind is None:
-        raise ParameterError(f"{str(path)!r} is not of a kind that Flou writes: .csv, .parquet, .arrow.")
+    target = require_writable(path, overwrite=overwrite)
     inner = data.data if isinstance(data, Release) else data
     if not isinstance(inner, Microdata):
         raise ParameterError(f"flou.write takes Microdata or a Release, not {type(data).__name__}.")
-    if target.exists() and not overwrite:
-        raise OutputError(f"{str(path)!r} exists and is not overwritten. Choose another name or pass overwrite=True.")
     rows = native.collect(inner.public().frame)
-    write_frame(rows, target, kind)
+    kind = _KINDS[target.suffix.lower()]
+    with written_whole(target, overwrite=overwrite) as file:
+        if kind == "csv":
+            rows.write_csv(file)
+        elif kind == "parquet":
+            rows.write_parquet(file, compression="zstd", statistics=False)
+        else:
+            rows.write_ipc(file, compression="zstd")
     return target
 
 
-def write_frame(rows: pl.DataFrame, target: Path, kind: str) -> None:
-    """Write under a temporary name beside the target, then rename: a reader never sees half a file."""
-    try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise OutputError(f"{str(target)!r} cannot be written ({error.strerror}).") from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if kind == "csv":
-                rows.write_csv(file)
-            elif kind == "parquet":
-                rows.write_parquet(file, compression="zstd", statistics=False)
-            else:
-                rows.write_ipc(file, compression="zstd")
-        temporary.chmod(0o644)
-        temporary.replace(target)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        temporary.unlink(missing_ok=True)
-        raise OutputError(
-            f"{str(target)!r} could not be written: {first_line(error)}. Nothing was left behind."
-        ) from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def require_writable(path: object, *, overwrite: bool = False) -> Path:
+    """Refuse a target of unknown kind, or one that exists, before any work is done."""
+    target = checked_path(path, "A file to write", OutputError)
+    if target.suffix.lower() not in _KINDS:
+        raise ParameterError(f"{str(path)!r} is not of a kind that Flou writes: .csv, .parquet, .arrow.")
+    require_new(target, overwrite=overwrite)
+    return target

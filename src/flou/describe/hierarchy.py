@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flou.engine.errors import HierarchyError, listed
+from flou.engine.errors import HierarchyError, did_you_mean, listed
 from flou.engine.values import text_of
 
 ROOT = "*"
@@ -49,11 +49,16 @@ class Hierarchy:
         encoding: str = "utf-8",
     ) -> Hierarchy:
         """One line a value: the value, then its ancestors, finest first. `;` or `,` is recognised."""
+        if not isinstance(path, str | PathLike) or (delimiter is not None and len(delimiter) != 1):
+            raise HierarchyError(
+                f"A hierarchy file needs a path and a delimiter of one character; given {path!r}, {delimiter!r}."
+            )
         try:
-            text = Path(path).read_text(encoding=encoding)
+            # a byte-order mark, as spreadsheets write it, is not part of the first value
+            text = Path(path).read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
         except OSError as error:
             raise HierarchyError(f"The hierarchy file {str(path)!r} cannot be read ({error.strerror}).") from None
-        except UnicodeDecodeError:
+        except (UnicodeDecodeError, LookupError):
             raise HierarchyError(f"The hierarchy file {str(path)!r} is not {encoding}: pass encoding=.") from None
         lines = [line for line in text.splitlines() if line.strip()]
         if not lines:
@@ -75,7 +80,7 @@ class Hierarchy:
             stored.append(_checked_band(level))
             if len(stored) > 1:
                 _check_nested(stored[-2], stored[-1])
-        return cls(band_levels=tuple(stored), names=tuple(names))._check_names()
+        return cls(band_levels=tuple(stored), names=_checked_names(names))._check_names()
 
     @classmethod
     def prefix(cls, *lengths: int, names: Sequence[str] = ()) -> Hierarchy:
@@ -86,12 +91,12 @@ class Hierarchy:
             raise HierarchyError(
                 f"Hierarchy.prefix needs ever shorter lengths, coarser at each level; given {lengths!r}."
             )
-        return cls(prefix_lengths=tuple(lengths), names=tuple(names))._check_names()
+        return cls(prefix_lengths=tuple(lengths), names=_checked_names(names))._check_names()
 
     @classmethod
     def _of_rows(cls, rows: Iterable[tuple[str, ...]], names: Sequence[str]) -> Hierarchy:
         table = _checked_rows(list(rows))
-        return cls(table=tuple(table.items()), names=tuple(names))._check_names()
+        return cls(table=tuple(table.items()), names=_checked_names(names))._check_names()
 
     def _check_names(self) -> Hierarchy:
         if self.names and len(self.names) > self.height:
@@ -115,6 +120,8 @@ class Hierarchy:
                     f"The hierarchy has no level named {level!r}. Named levels: {listed(self.names) or 'none'}."
                 )
             return self.names.index(level) + 1
+        if isinstance(level, bool) or not isinstance(level, int):
+            raise HierarchyError(f"level = {level!r} must be the number or the name of a level.")
         if not 0 <= level <= self.height:
             raise HierarchyError(f"level = {level} is outside 0 to {self.height} of this hierarchy.")
         return level
@@ -154,7 +161,7 @@ class Hierarchy:
             above = ancestors.get(text_of(value))
             return None if above is None else (above[number - 1] if number <= len(above) else ROOT)
         if self.band_levels:
-            if isinstance(value, bool) or not isinstance(value, int | float):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
                 return None
             return band_label(value, self.band_levels[number - 1], whole) if number <= len(self.band_levels) else ROOT
         text = text_of(value)
@@ -175,24 +182,33 @@ class Hierarchy:
         return out
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any], folder: Path) -> Hierarchy:
+    def from_dict(cls, table: object, folder: Path) -> Hierarchy:
         """From a schema file: one of `csv`, `bands`, `prefix`, `tree`, `rows`; and `names`."""
-        kinds = [k for k in ("csv", "bands", "prefix", "tree", "rows") if k in table]
-        allowed = {*kinds[:1], "names", *(["delimiter", "encoding"] if "csv" in kinds else [])}
-        if len(kinds) != 1 or set(table) - allowed:
+        kinds = [k for k in ("csv", "bands", "prefix", "tree", "rows") if isinstance(table, Mapping) and k in table]
+        if not isinstance(table, Mapping) or len(kinds) != 1:
             raise HierarchyError(
                 'A hierarchy in a schema is one of csv = "file", bands = [5, 10], prefix = [3, 2] or tree = {…}, '
-                f"with names = […] if wanted; given {sorted(table)!r}."
+                f"with names = […] if wanted; given {table!r}."
             )
-        names, value = table.get("names", ()), table[kinds[0]]
-        if kinds[0] == "csv":
-            extra = {k: table[k] for k in ("delimiter", "encoding") if k in table}
-            return cls.from_csv(folder / value, names=names, **extra)
-        if kinds[0] == "rows":
-            return cls._of_rows([tuple(r) for r in value], names)
-        if kinds[0] == "tree":
-            return cls.tree(value, names=names)
-        return getattr(cls, kinds[0])(*value, names=names)  # type: ignore[no-any-return]
+        kind, value = kinds[0], table[kinds[0]]
+        extra = {k: v for k, v in table.items() if k != kind}
+        allowed = ("names", "delimiter", "encoding") if kind == "csv" else ("names",)
+        for word in extra:
+            if word not in allowed:
+                raise HierarchyError(f"A hierarchy by {kind} has no word {word!r}.{did_you_mean(word, allowed)}")
+        if kind == "csv":
+            if not all(isinstance(v, str) for k, v in extra.items() if k != "names") or not isinstance(value, str):
+                raise HierarchyError(f"csv, delimiter and encoding are texts; given {table!r}.")
+            return cls.from_csv(folder / value, **extra)
+        if kind == "tree":
+            return cls.tree(value, **extra)
+        if not isinstance(value, list):
+            raise HierarchyError(f"{kind} is a list, one entry a level; given {value!r}.")
+        if kind == "rows":
+            if not all(isinstance(r, list) and all(isinstance(c, str) for c in r) for r in value):
+                raise HierarchyError("rows is a list of lists of texts: a value, then its ancestors.")
+            return cls._of_rows([tuple(r) for r in value], extra.get("names", ()))
+        return cls.bands(*value, **extra) if kind == "bands" else cls.prefix(*value, **extra)
 
 
 def _walk(tree: object, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
@@ -201,6 +217,8 @@ def _walk(tree: object, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
             yield from _walk(below, (str(label), *above))
     elif isinstance(tree, list | tuple):
         for leaf in tree:
+            if leaf is None or isinstance(leaf, list | tuple | Mapping):
+                raise HierarchyError(f"A tree ends in lists of simple values; found {leaf!r}.")
             yield (text_of(leaf), *above)
     else:
         raise HierarchyError(f"A tree is made of mappings that end in lists of values; found {tree!r}.")
@@ -214,6 +232,9 @@ def _checked_rows(rows: list[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         raise HierarchyError(
             f"Every value needs {len(rows[0]) - 1} ancestors as the first has; these do not: {listed(ragged)}."
         )
+    nameless = [row[0] for row in rows if not all(row)]
+    if nameless:
+        raise HierarchyError(f"Every value and ancestor needs a name; one is empty for: {listed(nameless)}.")
     parents: list[dict[str, str]] = [{} for _ in range(len(rows[0]) - 1)]
     for row in rows:
         for depth, (child, parent) in enumerate(pairwise(row)):
@@ -225,15 +246,30 @@ def _checked_rows(rows: list[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     return {row[0]: row[1:] for row in rows}
 
 
-def _checked_band(level: Band) -> float | tuple[float, ...]:
-    if isinstance(level, Sequence) and not isinstance(level, str):
-        bounds = tuple(level)
-        if len(bounds) < 1 or list(bounds) != sorted(set(bounds)):
-            raise HierarchyError(f"The lower bounds of bands must rise; given {list(level)!r}.")
-        return bounds
-    if isinstance(level, bool) or not isinstance(level, int | float) or not level > 0 or not math.isfinite(level):
-        raise HierarchyError(f"A band's width must be a positive number; given {level!r}.")
-    return level
+def _checked_names(names: object) -> tuple[str, ...]:
+    if isinstance(names, list | tuple) and all(isinstance(n, str) for n in names) and len(set(names)) == len(names):
+        return tuple(names)
+    raise HierarchyError(f"names= is a list of distinct names of levels, finest first; given {names!r}.")
+
+
+def _finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def _checked_band(level: Any) -> float | tuple[float, ...]:
+    bounds = level if isinstance(level, list | tuple) else [level]
+    if not all(isinstance(b, int | float) and not isinstance(b, bool) and _finite(b) for b in bounds):
+        raise HierarchyError(f"A band is a width or a list of lower bounds, in ordinary numbers; given {level!r}.")
+    if not isinstance(level, list | tuple):
+        if bounds[0] <= 0:
+            raise HierarchyError(f"A band's width must be a positive number; given {level!r}.")
+        return float(level) if isinstance(level, float) else int(level)
+    if not bounds or list(bounds) != sorted(set(bounds)):
+        raise HierarchyError(f"The lower bounds of bands must rise; given {level!r}.")
+    return tuple(bounds)
 
 
 def _check_nested(fine: float | tuple[float, ...], coarse: float | tuple[float, ...]) -> None:

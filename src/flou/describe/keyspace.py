@@ -54,6 +54,11 @@ class KeySpace:
             out[column] = [*observed, *(v for v in declared.get(column, ()) if text_of(v) not in texts)]
         return out
 
+    def check_declared(self) -> None:
+        """Refuse values that are not declared, in whatever way nulls are then counted."""
+        if self.modalities:
+            _ = self.categories
+
     @cached_property
     def free(self) -> tuple[str, ...]:
         """The keys that are null somewhere."""

@@ -54,6 +54,10 @@ class GuaranteeBrokenError(FlouError):
     """A protection's promise does not hold on its output; nothing is released."""
 
 
+class Interrupted(FlouError):  # noqa: N818 - not a fault
+    """The user stopped the work; nothing was written."""
+
+
 class MissingExtraError(FlouError, ImportError):
     """An optional dependency is not installed."""
 

@@ -7,6 +7,7 @@ by key. A key is the combination of a record's quasi-identifiers; code -1 stands
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from flou.engine.values import distinct
 
 Codes = NDArray[np.int32]
 
-_COUNT, _WEIGHT = "__flou_count", "__flou_weight"
+_COUNT, _WEIGHT, _USABLE = "__flou_count", "__flou_weight", "__flou_usable"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,9 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
     names = list(dict.fromkeys(columns))
     figures = [nw.len().cast(nw.Int64).alias(_COUNT)]
     if weight is not None:
-        figures.append(nw.col(weight).cast(nw.Float64).sum().alias(_WEIGHT))
+        held = nw.col(weight).cast(nw.Float64)
+        usable = ((held >= 0) & (held < math.inf)).fill_null(False)
+        figures += [held.sum().alias(_WEIGHT), usable.cast(nw.Int64).sum().alias(_USABLE)]
     if names:
         grouped = native.collect(frame.group_by(*names).agg(*figures))
     else:
@@ -82,6 +85,8 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
     counts = grouped[_COUNT].to_numpy().astype(np.int64)
     if counts.sum() == 0:
         raise DataError("The file has no records: there is nothing to count.")
+    if weight is not None and (n := int(counts.sum()) - int(grouped[_USABLE].sum())):
+        raise DataError(f"The weight {weight!r} is null, negative or infinite in {n:,} records.")
     return KeyTable(
         columns=tuple(columns),
         frame=grouped.select(names),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -37,7 +38,19 @@ def as_tuple(value: object) -> object:
 
 def _items(value: object) -> object:
     """Keys as text, the only kind that a TOML table has; values are matched by their text."""
-    return tuple((text_of(k), v) for k, v in value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping):
+        return value
+    wrong = [k for k in value if not isinstance(k, bool | int | float | str | dt.date)]
+    texts = [text_of(k) for k in value]
+    if wrong or len(set(texts)) < len(texts) or not texts:
+        raise ValueError(f"a mapping names each value once, and at least one, never null; given {dict(value)!r}.")
+    return tuple(zip(texts, value.values(), strict=True))
+
+
+def _fits_64_bits(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 2**63:
+        raise ValueError(f"{value!r} is too large a number: 64 bits hold less than 9.2e18.")
+    return value
 
 
 def _plain_dict(value: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
@@ -50,12 +63,15 @@ Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 #: One or several column names.
 Columns = Annotated[Names, Field(min_length=1)]
 
+#: A finite number.
+Number = Annotated[int | float, AfterValidator(_fits_64_bits)]
+
 #: A share of something, in [0, 1].
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 #: A mapping of scalars, stored as a tuple of pairs so that methods stay hashable.
 Pairs = Annotated[
-    tuple[tuple[str, Scalar], ...],
+    tuple[tuple[str, Annotated[Scalar, AfterValidator(_fits_64_bits)]], ...],
     BeforeValidator(_items),
     PlainSerializer(_plain_dict),
     WithJsonSchema({"type": "object"}),
@@ -65,7 +81,9 @@ Pairs = Annotated[
 class Parameters(BaseModel):
     """A frozen set of named parameters, checked when it is made."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True, allow_inf_nan=False
+    )
     #: What a wrong parameter raises.
     failure: ClassVar[type[FlouError]] = ParameterError
 
@@ -125,6 +143,8 @@ def _explain_one(cls: type[Parameters], detail: ErrorDetails, parameters: dict[s
     if isinstance(cause, FlouError | ValueError):
         return str(cause)
     wanted = detail["msg"].removeprefix("Input should be ").rstrip(".")
+    if kind == "too_short":
+        wanted = f"a list of at least {detail['ctx']['min_length']}"
     path = _path(detail["loc"], parameters)
     return f"{path} = {given!r} is not allowed: it should be {wanted}{_described(cls, location)}."
 

@@ -51,7 +51,7 @@ class Output:
     languages: tuple[str, ...] = ("en",)
 
 
-_FORMATS, _LANGUAGES = ("parquet", "csv", "arrow"), ("en", "fr")
+_FORMATS, _LANGUAGES, _ENGINES = ("parquet", "csv", "arrow"), ("en", "fr"), ("polars", "duckdb")
 _METHODS: dict[str, tuple[Stage, type[Method]]] = {
     "measure": ("measure", RiskMeasure),
     "protect": ("protect", Protection),
@@ -81,6 +81,7 @@ class Plan:
     folder: Path = field(default_factory=Path, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
+        self._check_sections()
         for name, kind in (
             ("steps", Protection),
             ("measures", RiskMeasure),
@@ -95,8 +96,17 @@ class Plan:
                 if not isinstance(method, kind):
                     raise PlanError(f"A plan's {name} are objects of kind {kind.__name__}; given {method!r}.")
 
+    def _check_sections(self) -> None:
+        kinds = {"data": DataSource, "secrets": SecretSource, "policy": Mapping, "output": Output, "title": str}
+        for name, kind in kinds.items():
+            held = getattr(self, name)
+            if not (isinstance(held, kind) or (held is None and name in ("data", "secrets", "policy"))):
+                raise PlanError(f"A plan's {name} is a {kind.__name__}; given {type(held).__name__}.")
+
     def protect(self, data: Any, *, secret: Secret | int | None = None, progress: Progress | None = None) -> Release:
         """Carry the steps out in order and prove every guarantee on the final file."""
+        if progress is not None and not callable(progress):
+            raise PlanError(f"progress= takes a function of (stage, done, total), not {progress!r}.")
         with listening(progress):
             return carry_out(tuple(self.steps), data, Secret.of(secret))
 
@@ -110,6 +120,8 @@ class Plan:
         """Read a plan from TOML text; its paths are relative to `folder`."""
         import tomllib
 
+        if not isinstance(text, str):
+            raise PlanError(f"Plan.from_toml takes the text of a plan, not {type(text).__name__}.")
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -132,11 +144,11 @@ class Plan:
                 measures=_methods(table, "measure", RiskMeasure),
                 attacks=_methods(table, "attack", Attack),
                 comparisons=_methods(table, "compare", Utility),
-                title=str(table.get("title", "")),
+                title=table.get("title", ""),
                 data=_section(DataSource, table["data"], "data") if "data" in table else None,
                 secrets=_section(SecretSource, table["secrets"], "secrets") if "secrets" in table else None,
                 policy=policy,
-                output=Output(output.format, tuple(output.languages)),
+                output=output,
                 folder=folder,
             )
         except FlouError as error:
@@ -149,9 +161,13 @@ class Plan:
             raise PlanError(
                 f"The {where} asks for format {self.output.format!r}.{did_you_mean(self.output.format, _FORMATS)}"
             )
-        for language in self.output.languages:
-            if language not in _LANGUAGES:
-                raise PlanError(f"The {where} asks for language {language!r}; known: en, fr.")
+        languages = self.output.languages
+        if not languages or set(languages) - set(_LANGUAGES) or len(set(languages)) < len(languages):
+            raise PlanError(f"The {where} asks for languages {list(languages)!r}; each of en, fr at most once.")
+        if self.data is not None and self.data.engine not in (None, *_ENGINES):
+            raise PlanError(
+                f"The {where} asks for engine {self.data.engine!r}.{did_you_mean(self.data.engine, _ENGINES)}"
+            )
 
     def to_toml(self) -> str:
         """The plan as TOML text; reading it back gives an equal plan."""
@@ -193,10 +209,13 @@ def _section(kind: type[S], table: object, name: str) -> S:
     for word, value in table.items():
         if word not in known:
             raise PlanError(f"[{name}] has an unknown word {word!r}.{did_you_mean(word, known)}")
-        if word != "languages" and not isinstance(value, str):
-            raise PlanError(f"[{name}] {word} = {value!r} should be a text.")
+        if word == "languages":
+            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+                raise PlanError(f'[output] languages = {value!r} should be a list: languages = ["en", "fr"].')
+        elif not isinstance(value, str) or not value:
+            raise PlanError(f"[{name}] {word} = {value!r} should be a text that is not empty.")
     try:
-        return kind(**table)
+        return kind(**{word: tuple(v) if word == "languages" else v for word, v in table.items()})
     except TypeError:
         raise PlanError(f"[{name}] needs at least {known[0]!r}.") from None
 

@@ -13,9 +13,10 @@ import hmac
 import os
 import secrets
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, get_args
 
-from flou.engine.errors import SecretError
+from flou.engine.errors import OutputError, SecretError
+from flou.engine.output import checked_path, written_whole
 
 Origin = Literal["file", "environment", "entropy", "test", "demonstration"]
 
@@ -42,6 +43,8 @@ class Secret:
                 f"The secret has {8 * len(key)} bits; at least {8 * MIN_BYTES} are needed. "
                 "Make one with `flou secret FILE` or flou.Secret.generate()."
             )
+        if origin not in get_args(Origin):
+            raise SecretError(f"origin = {origin!r} is not known; use one of {', '.join(get_args(Origin))}.")
         object.__setattr__(self, "_key", key)
         object.__setattr__(self, "origin", origin)
 
@@ -53,16 +56,15 @@ class Secret:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Secret:
         """Read a secret written by `flou secret`: one line of hexadecimal digits."""
+        file = checked_path(path, "A secret file", SecretError)
         try:
-            text = Path(path).read_text(encoding="ascii").strip()
+            text = file.read_text(encoding="ascii").strip()
         except OSError as error:
             raise SecretError(
                 f"The secret file {str(path)!r} cannot be read ({error.strerror}). Make one with `flou secret {path}`."
             ) from None
         except UnicodeDecodeError:
-            raise SecretError(
-                f"The file {str(path)!r} is not a secret: one line of hexadecimal digits is expected."
-            ) from None
+            raise SecretError(f"The file {str(path)!r} is not a secret: one line of hexadecimal digits.") from None
         if text.startswith(_DEMONSTRATION):
             return cls(
                 _digits(text.removeprefix(_DEMONSTRATION).strip(), f"file {str(path)!r}"),
@@ -73,7 +75,7 @@ class Secret:
     @classmethod
     def from_environment(cls, name: str = "FLOU_SECRET") -> Secret:
         """Read a secret from an environment variable, in hexadecimal digits."""
-        text = os.environ.get(name)
+        text = os.environ.get(name) if isinstance(name, str) else None
         if not text:
             raise SecretError(f"The environment variable {name} is not set. Set it to at least 32 hexadecimal digits.")
         return cls(_digits(text.strip(), f"variable {name}"), origin="environment")
@@ -103,15 +105,10 @@ class Secret:
                 f"A {self.origin} secret is not written to a file: make a real one with Secret.generate()."
             )
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            raise SecretError(
-                f"{str(path)!r} exists; a secret is never overwritten (what it protects would not replay)."
-            ) from None
-        except OSError as error:
-            raise SecretError(f"The secret cannot be written to {str(path)!r} ({error.strerror}).") from None
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(self._key.hex() + "\n")
+            with written_whole(path, mode=0o600) as file:
+                file.write(self._key.hex().encode() + b"\n")
+        except OutputError as error:
+            raise SecretError(f"The secret was not saved. {error} A secret is never overwritten.") from None
 
     @property
     def replayable(self) -> bool:
@@ -146,12 +143,17 @@ class Secret:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Secret is frozen")
 
+    def __getstate__(self) -> NoReturn:
+        raise SecretError("A secret does not show its state.")
+
     def __reduce__(self) -> NoReturn:
         raise SecretError("A secret is never pickled or copied to another process: pass the file's path instead.")
 
 
 def _digits(text: str, where: str) -> bytes:
     try:
+        if any(c.isspace() for c in text):
+            raise ValueError("more than one line")
         return bytes.fromhex(text)
     except ValueError:
         raise SecretError(

@@ -6,10 +6,10 @@ import json
 import tomllib
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from flou.engine.errors import OutputError, PlanError
+from flou.engine.errors import PlanError
+from flou.engine.output import checked_path, written_whole
 
 #: The format of plan, schema and policy files. A newer one is refused.
 FORMAT = 1
@@ -17,8 +17,9 @@ FORMAT = 1
 
 def read(path: str | PathLike[str], what: str) -> dict[str, Any]:
     """Read a Flou TOML file and check its format number."""
+    file = checked_path(path, f"A {what}", PlanError)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise PlanError(f"The {what} {str(path)!r} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError:
@@ -54,14 +55,9 @@ def write(table: Mapping[str, Any]) -> str:
 
 def save(table: Mapping[str, Any], path: str | PathLike[str], *, overwrite: bool) -> None:
     """Write a table to a file; an existing one is not overwritten unless asked."""
-    target = Path(path)
-    if target.exists() and not overwrite:
-        raise OutputError(f"{str(path)!r} exists and is not overwritten. Choose another name or pass overwrite=True.")
     text = write(table)
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{str(path)!r} cannot be written ({error.strerror}).") from None
+    with written_whole(path, overwrite=overwrite) as file:
+        file.write(text.encode())
 
 
 def _is_section(value: object) -> bool:

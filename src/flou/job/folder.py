@@ -19,9 +19,10 @@ import polars as pl
 from flou._version import __version__
 from flou.decide.policy import Decision
 from flou.describe.files import write
-from flou.engine.errors import OutputError
+from flou.engine.errors import OutputError, listed
 from flou.engine.native import first_line
 from flou.engine.progress import Progress, listening, tell
+from flou.engine.words import LANGUAGES
 from flou.job.carry_out import Done
 
 _MANIFEST = "manifest.json"
@@ -33,8 +34,24 @@ def require_free(out: Path, *, replace: bool = False) -> None:
         return
     if not replace:
         raise OutputError(f"{str(out)!r} exists and is not overwritten. Choose another --out, or pass --replace.")
-    if not (out / "internal" / _MANIFEST).is_file():
-        raise OutputError(f"{str(out)!r} was not made by a run of Flou, so it is not replaced. Choose another --out.")
+    foreign = _not_ours(out)
+    if foreign:
+        raise OutputError(
+            f"{str(out)!r} holds what no run of Flou wrote ({listed(foreign)}), so it is not replaced. "
+            "Choose another --out."
+        )
+
+
+def _not_ours(out: Path) -> list[str]:
+    """Files in a folder that a former run did not write; all of them when no run made it."""
+    files = {str(p.relative_to(out)) for p in out.rglob("*") if not p.is_dir()} if out.is_dir() else {out.name}
+    try:
+        manifest = json.loads((out / "internal" / _MANIFEST).read_text(encoding="utf-8"))
+        public = {str(Path("public") / name) for name in manifest["public"] if manifest["flou"] and manifest["verdict"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return sorted(files) or [out.name]
+    pages = {str(Path("internal") / f"report.{language}.html") for language in LANGUAGES}
+    return sorted(files - public - pages - {str(Path("internal") / name) for name in (_MANIFEST, "log.txt")})
 
 
 def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Progress | None = None) -> Path:
@@ -61,8 +78,13 @@ def _put_in_place(temporary: Path, out: Path) -> None:
     if out.exists() and any(out.iterdir()):
         former = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.former."))
         out.replace(former / "out")
-        temporary.replace(out)
-        shutil.rmtree(former, ignore_errors=True)
+        try:
+            temporary.replace(out)
+        except OSError:
+            (former / "out").replace(out)
+            raise
+        finally:
+            shutil.rmtree(former, ignore_errors=True)
     else:
         temporary.replace(out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -29,24 +30,27 @@ def load(
     if keys:
         schema = Schema(keys=tuple(keys))
     if source.source.startswith(_DATASET):
+        if source.delimiter is not None or source.encoding is not None:
+            raise PlanError("delimiter and encoding are for CSV files, not for a data set.")
         return _dataset(source.source.removeprefix(_DATASET), schema)
     return read(
         folder / source.source,
         schema=schema,
         engine=cast(Engine, chosen),
         delimiter=source.delimiter,
-        encoding=source.encoding or "utf-8",
+        encoding=source.encoding,
     )
 
 
 def _dataset(spec: str, schema: Schema | None) -> Microdata:
-    """`apa` or `apa(1000)`: a generator, with a size if wanted."""
-    name, _, size = spec.rstrip(")").partition("(")
+    """`apa` or `apa(1_000)`: a generator, with a size if wanted."""
+    parts = re.fullmatch(r"([a-z0-9_]+)(?:\(([0-9]+(?:_[0-9]+)*)\))?", spec)
+    if parts is None:
+        raise PlanError(f"{spec!r} is not a data set: write dataset:apa, or dataset:apa(1000) for a size.")
+    name, size = parts.groups()
     if name not in datasets.DATASETS:
         raise PlanError(f"There is no data set {name!r}.{did_you_mean(name, datasets.DATASETS)}")
     make = getattr(datasets, name)
-    if size and not size.replace("_", "").isdigit():
-        raise PlanError(f"The size in {spec!r} must be a whole number.")
     try:
         data: Microdata = make(int(size)) if size else make()
     except TypeError:

@@ -18,6 +18,7 @@ from flou._version import __version__
 from flou.decide.policy import Verdict
 from flou.describe.microdata import Microdata
 from flou.engine.errors import OutputError, ParameterError
+from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.words import Words
@@ -43,8 +44,10 @@ class Report:
     ) -> None:
         if not isinstance(original, Microdata) or not isinstance(release, Release):
             raise ParameterError("Report takes the original Microdata and the Release made from it.")
-        if not all(isinstance(r, Result) for r in results):
-            raise ParameterError("results= takes the results of measures, attacks and comparisons.")
+        if not isinstance(results, list | tuple) or not all(isinstance(r, Result) for r in results):
+            raise ParameterError("results= takes a list of the results of measures, attacks and comparisons.")
+        if verdict is not None and not isinstance(verdict, Verdict):
+            raise ParameterError(f"verdict= takes what Policy.judge gives, not {type(verdict).__name__}.")
         self._original, self._release = original, release
         self._results, self._verdict, self._title = tuple(results), verdict, title
 
@@ -69,16 +72,11 @@ class Report:
         overwrite: bool = False,
     ) -> Path:
         """Write the page to a file; an existing one is not overwritten unless asked."""
-        target = Path(path)
-        if target.exists() and not overwrite:
-            raise OutputError(
-                f"{str(path)!r} exists and is not overwritten. Choose another name or pass overwrite=True."
-            )
+        target = checked_path(path, "A report", OutputError)
+        require_new(target, overwrite=overwrite)
         text = self.html(language=language, audience=audience)
-        try:
-            target.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"The report cannot be written to {str(path)!r} ({error.strerror}).") from None
+        with written_whole(target, overwrite=overwrite) as file:
+            file.write(text.encode())
         return target
 
     def _repr_html_(self) -> str:

@@ -43,7 +43,7 @@ def enter(frame: object) -> Entered:
     kind = _kind_of(native)
     with engine_errors():
         names = {"pandas": pandas, "pyarrow": arrow, "duckdb": duckdb}.get(kind, polars).columns(native)
-        _check_names(names)
+        _check_names(names, kind)
         inner: Frame
         if kind == "pandas":
             inner = nw.from_native(pandas.to_polars(native))
@@ -54,10 +54,13 @@ def enter(frame: object) -> Entered:
         return Entered(_normalised(inner), kind)
 
 
-def _check_names(names: list[str]) -> None:
+def _check_names(names: list[str], kind: Kind) -> None:
     doubled = [name for name, n in Counter(names).items() if n > 1]
     if doubled:
         raise DataError(f"The frame has columns of the same name: {listed(doubled)}. Rename or drop one of each.")
+    odd = [n for n in names if n in ("", "*") or n.startswith("^") or (kind == "duckdb" and "." in n)]
+    if odd:
+        raise DataError(f"The engine takes these column names for patterns or paths: {listed(odd)}. Rename them.")
     ours = [name for name in names if name.startswith(RESERVED)]
     if ours:
         raise DataError(f"Column names must not begin with {RESERVED!r}, which Flou uses itself: {listed(ours)}.")
@@ -106,12 +109,22 @@ def is_lazy(frame: Frame) -> bool:
     return isinstance(frame, nw.LazyFrame)
 
 
+#: What the engines raise; a panic of Polars is not even an Exception.
+_FAILURES = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    nw.exceptions.NarwhalsError,
+    OSError,
+    OverflowError,
+)
+
+
 @contextmanager
 def engine_errors() -> Iterator[None]:
     """An engine's own failure becomes a DataError with the engine's first line."""
     try:
         yield
-    except (pl.exceptions.PolarsError, OSError, OverflowError, nw.exceptions.NarwhalsError) as error:
+    except _FAILURES as error:
         raise DataError(f"The engine could not read the data: {first_line(error)}") from error
     except Exception as error:
         if type(error).__module__.split(".")[0] in ("duckdb", "_duckdb", "pyarrow"):

@@ -25,13 +25,16 @@ def match(relation: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi",
 
 
 def _values(keys: pl.DataFrame) -> str:
-    casts = ", ".join(f"CAST({_quoted(n)} AS {_sql_type(t)}) AS {_quoted(n)}" for n, t in keys.schema.items())
     names = ", ".join(_quoted(n) for n in keys.columns)
     if keys.is_empty():
         empty = ", ".join(f"CAST(NULL AS {_sql_type(t)}) AS {_quoted(n)}" for n, t in keys.schema.items())
         return f"SELECT {empty} WHERE FALSE"
-    rows = ", ".join("(" + ", ".join(_literal(v) for v in row) + ")" for row in keys.iter_rows())
-    return f"SELECT {casts} FROM (VALUES {rows}) AS literal_({names})"
+    types = [_sql_type(t) for t in keys.dtypes]
+    rows = ", ".join(
+        "(" + ", ".join(f"CAST({_literal(v)} AS {t})" for v, t in zip(row, types, strict=True)) + ")"
+        for row in keys.iter_rows()
+    )
+    return f"SELECT * FROM (VALUES {rows}) AS literal_({names})"
 
 
 def _sql_type(dtype: pl.DataType) -> str:

@@ -29,6 +29,7 @@ def _series(name: str, column: Any) -> pl.Series:
         return _whole_as_integers(series) if kind == "f" else series
     if isinstance(column.dtype, np.dtype) and kind == "M":
         return pl.Series(name, column.to_numpy())
+    _require_one_type(name, column)
     quick = _through_arrow(name, column)
     if quick is not None:
         return quick
@@ -43,6 +44,15 @@ def _series(name: str, column: Any) -> pl.Series:
         ) from None
 
 
+def _require_one_type(name: str, column: Any) -> None:
+    """Objects of several types would be turned into one another: a date into a number of days, say."""
+    from pandas.api.types import infer_dtype
+
+    kind = infer_dtype(column, skipna=True) if column.dtype == object else ""
+    if kind.startswith("mixed"):
+        raise DataError(f"The column {name!r} mixes types ({kind}). Convert it to one type, text for instance.")
+
+
 def _through_arrow(name: str, column: Any) -> pl.Series | None:
     """The fast way where PyArrow is installed and the column has one type."""
     try:
@@ -51,6 +61,8 @@ def _through_arrow(name: str, column: Any) -> pl.Series | None:
         return None
     try:
         series = pl.from_arrow(pa.array(column, from_pandas=True))
+    except OverflowError:
+        raise DataError(f"The column {name!r} holds whole numbers beyond 64 bits. Convert it to text.") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         return None
     assert isinstance(series, pl.Series)
@@ -61,8 +73,10 @@ def _whole_as_integers(series: pl.Series) -> pl.Series:
     """pandas turns integers with gaps into floats; whole numbers with gaps are integers again."""
     if series.null_count() == 0 or series.null_count() == len(series):
         return series
-    as_integers = series.cast(pl.Int64, strict=False)
-    return as_integers if bool((as_integers.cast(pl.Float64) == series).all()) else series
+    # beyond 2^53 a float has lost digits already, and an infinite one is no integer
+    if not bool(((series.abs() < 2**53) & (series == series.floor())).all()):
+        return series
+    return series.cast(pl.Int64)
 
 
 def from_polars(frame: pl.DataFrame) -> Any:

@@ -77,16 +77,18 @@ class DropRecords(Protection):
             dropped += n_flagged
             tell("protect: drop_records", dropped, total)
             if dropped == total or dropped > self.max_share * total:
-                raise Infeasible(
-                    f"DropRecords would drop {dropped:,} of {total:,} records, more than max_share = {self.max_share}."
-                    if dropped < total
-                    else "DropRecords would drop every record.",
-                    best=f"{dropped:,} records flagged after {rounds} rounds",
-                    next_step="Recode the keys to coarser levels first, or raise max_share.",
-                )
+                raise self._infeasible(dropped, total, rounds)
             gone = result.keys.frame.filter(result.at_risk)
             current = current.with_frame(native.match_keys(current.frame, gone, list(result.keys.columns), "anti"))
         return Outcome(current, n_dropped=dropped, figures={"n_dropped": dropped, "rounds": rounds})
+
+    def _infeasible(self, dropped: int, total: int, rounds: int) -> Infeasible:
+        best = f"{dropped:,} of {total:,} records flagged after {rounds} rounds"
+        if dropped == total:
+            step = "Recode the keys to coarser levels first."
+            return Infeasible("DropRecords would drop every record.", best=best, next_step=step)
+        step = "Recode the keys to coarser levels first, or raise max_share."
+        return Infeasible(f"DropRecords would drop more than max_share = {self.max_share}.", best=best, next_step=step)
 
     def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
         promise = Note("no record is flagged by {measure}", {"measure": repr(self.measure)})

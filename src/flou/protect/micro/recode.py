@@ -50,6 +50,8 @@ class Recode(Protection):
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         require_columns(data, (self.column,), "Recode")
+        if self.column == data.schema.weight or self.column in data.schema.hidden:
+            raise DataError(f"{self.column!r} is a {data.schema.role(self.column)}: it has no groups to be recoded to.")
         observed, _ = value_counts(data, self.column)
         mapping = self._mapping(data, known_values(data, self.column, observed))
         hierarchy = self._rest(data, mapping) if self.level is not None else None

@@ -19,6 +19,7 @@ from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Protection, require_columns
 from flou.engine.note import Note
+from flou.engine.parameters import Number
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.protect.micro.replaced import schema_after
@@ -35,10 +36,10 @@ class _OneSided(Protection):
     _side: ClassVar[int]
 
     column: str = Field(description="the numeric column to code")
-    at: int | float | None = Field(None, description="the bound; values beyond it are replaced")
+    at: Number | None = Field(None, description="the bound; values beyond it are replaced")
     quantile: float | None = Field(None, gt=0.0, lt=1.0, description="take the bound at this quantile, rounded")
-    unit: int | float | None = Field(None, gt=0, description="round a bound found by quantile to this unit")
-    replacement: int | float | None = Field(None, description="value shown instead; default: the bound itself")
+    unit: float | None = Field(None, gt=0, description="round a bound found by quantile to this unit")
+    replacement: Number | None = Field(None, description="value shown instead; default: the bound itself")
 
     @model_validator(mode="after")
     def _one_bound(self) -> _OneSided:
@@ -71,12 +72,12 @@ class _OneSided(Protection):
         codes = self._codes(data)
         measured = data.frame.filter(~nw.col(self.column).is_in(codes)) if codes else data.frame
         value = nw.col(self.column).quantile(self.quantile, interpolation="linear")
-        found: float | None = native.collect(measured.select(value)).item()
+        found = native.collect(measured.select(value)).item()
         if found is None:
             raise DataError(f"The column {self.column!r} has no value, so it has no quantile.")
         # rounded towards the middle, so that no more than the quantile's share stays visible
-        unit = self.unit or 10.0 ** (math.floor(math.log10(abs(found))) - 1 if found else 0)
-        steps = found / unit
+        unit = self.unit or 10.0 ** (math.floor(math.log10(abs(float(found)))) - 1 if found else 0)
+        steps = float(found) / unit
         bound = (math.floor(steps) if self._side > 0 else math.ceil(steps)) * unit
         return float(round(bound, 10))
 
@@ -85,8 +86,12 @@ class _OneSided(Protection):
         dtype = data.frame.collect_schema()[self.column]
         if not dtype.is_numeric():
             raise DataError(f"{type(self).__name__} needs a numeric column; {self.column!r} is {dtype}.")
+        if self.column in data.schema.hidden:
+            raise DataError(f"{self.column!r} is never published, so there is nothing to code.")
         bound = self._bound(data)
         shown = self._shown(bound)
+        if self.column == data.schema.weight and shown < 0:
+            raise ParameterError(f"{self.column!r} is the weight, which cannot be negative; it would become {shown}.")
         if dtype.is_integer():
             bound, shown = (
                 _whole(bound, "the bound", self.column),
@@ -94,8 +99,10 @@ class _OneSided(Protection):
             )
         coded = self._coded(data, bound)
         n = data.count_where(coded)
-        value = nw.lit(shown, dtype)
-        frame = data.frame.with_columns(nw.when(coded).then(value).otherwise(nw.col(self.column)).alias(self.column))
+        # fixed decimals become floats: a bound need not have as many places as the column
+        kind = nw.Int64 if dtype.is_integer() else nw.Float64
+        value = nw.when(coded).then(nw.lit(shown, kind)).otherwise(nw.col(self.column).cast(kind))
+        frame = data.frame.with_columns(value.alias(self.column))
         declared = {
             v: (shown if self._is_coded(data, v, bound) else v) for v in data.declared_modalities.get(self.column, ())
         }

@@ -32,6 +32,7 @@ Counts = NDArray[np.int64]
 def count_frequencies(space: KeySpace, missing: Missing) -> Counts:
     """The frequency of each key of the table."""
     own = space.keys.counts
+    space.check_declared()
     space.refuse_incoherent(space.violating())
     if missing == "category" or not space.free:
         return own

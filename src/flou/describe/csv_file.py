@@ -6,6 +6,8 @@ value is written as one, without leading zeros, so that the code "01" stays "01"
 
 from __future__ import annotations
 
+import codecs
+import csv
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -33,57 +35,73 @@ _PATTERNS: dict[ColumnType, str] = {
 
 
 def scan_csv(
-    path: str,
+    paths: Sequence[Path],
     *,
     delimiter: str | None,
     encoding: str,
     types: Mapping[str, ColumnType],
     undetermined: Mapping[str, Sequence[object]],
 ) -> pl.LazyFrame:
-    """A lazy, typed scan of a CSV file. Without `delimiter`, it is `,`, `;`, `|` or a tab, as the header shows."""
-    header = _header(path, encoding)
+    """A lazy, typed scan of CSV files. Without `delimiter`, it is `,`, `;`, `|` or a tab, as the header shows."""
+    name = str(paths[0])
+    if not isinstance(encoding, str) or not _known(encoding):
+        raise DataError(f"encoding = {encoding!r} is not known; use utf-8, latin-1, cp1252, …")
+    header = _header(paths[0], encoding)
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()):
+        raise DataError(f"delimiter = {delimiter!r} must be a single plain character.")
     separator = delimiter or max(",;\t|", key=header.count)
-    if len(separator) != 1:
-        raise DataError(f"delimiter = {delimiter!r} must be a single character.")
-    names = header.split(separator)
-    if delimiter is not None and len(names) == 1:
+    columns = _columns(header, separator, name)
+    if len(columns) == 1 and delimiter is not None:
         other = max(",;\t|", key=header.count)
         if header.count(other):
-            raise DataError(
-                f"{path!r} has a single column when read with delimiter {delimiter!r}; its header suggests {other!r}."
-            )
-    cleaned = [n.strip().strip('"') for n in names]
-    doubled = sorted({n for n in cleaned if cleaned.count(n) > 1})
-    if doubled:
-        raise DataError(f"{path!r} has columns of the same name: {listed(doubled)}. Rename one of each.")
+            raise DataError(f"{name!r} has one column with the delimiter {delimiter!r}; its header suggests {other!r}.")
     try:
-        if encoding.lower().replace("-", "") in ("utf8", "utf8sig"):
-            rows = pl.scan_csv(path, separator=separator, infer_schema=False)
-        else:
-            text = Path(path).read_text(encoding=encoding)
-            rows = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False).lazy()
-        return _typed(_without_codes(rows, undetermined), types, path)
-    except (UnicodeDecodeError, LookupError) as error:
-        raise DataError(
-            f'{path!r} is not {encoding} ({first_line(error)}). Pass encoding=, for instance "latin-1".'
-        ) from None
-    except pl.exceptions.PolarsError as error:
+        scans = [_scan_text(path, separator, encoding, columns) for path in paths]
+        rows = scans[0] if len(scans) == 1 else pl.concat(scans)
+        return _typed(_without_codes(rows, undetermined), types, name)
+    except UnicodeDecodeError as error:
+        raise DataError(f'{name!r} is not {encoding} ({error.reason}). Try encoding="latin-1".') from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         message = first_line(error)
         hint = ' Pass encoding=, for instance "latin-1".' if "utf" in message.lower() else " Is the delimiter right?"
-        raise DataError(f"{path!r} cannot be read as a CSV file: {message}.{hint}") from None
+        raise DataError(f"{name!r} cannot be read as a CSV file: {message}.{hint}") from None
 
 
-def _header(path: str, encoding: str) -> str:
-    first = sorted(Path(path).parent.glob(Path(path).name))[0] if any(c in path for c in "*?[") else Path(path)
+def _known(encoding: str) -> bool:
     try:
-        with first.open(
-            encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline=""
-        ) as file:
+        return codecs.lookup(encoding) is not None
+    except LookupError:
+        return False
+
+
+def _scan_text(path: Path, separator: str, encoding: str, columns: list[str]) -> pl.LazyFrame:
+    """All columns as text; other encodings than UTF-8 are decoded in memory."""
+    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+        return pl.scan_csv(path, separator=separator, infer_schema=False, glob=False, new_columns=columns)
+    text = path.read_text(encoding=encoding)
+    return pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, new_columns=columns).lazy()
+
+
+def _columns(header: str, separator: str, name: str) -> list[str]:
+    """The names in the header, quotes taken off; doubled or missing ones are refused."""
+    names = next(csv.reader([header], delimiter=separator), [])
+    if not any(n.strip() for n in names):
+        raise DataError(f"{name!r} has no header: its first line must name the columns.")
+    doubled = sorted({n for n in names if names.count(n) > 1})
+    if doubled:
+        raise DataError(f"{name!r} has columns of the same name: {listed(doubled)}. Rename one of each.")
+    return names
+
+
+def _header(path: Path, encoding: str) -> str:
+    plain = codecs.lookup(encoding).name == "utf-8"
+    try:
+        with path.open(encoding="utf-8-sig" if plain else encoding, newline="") as file:
             return file.readline().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise DataError(f'{path!r} is not {encoding}. Pass encoding=, for instance "latin-1".') from None
-    except (OSError, LookupError) as error:
-        raise DataError(f"{path!r} cannot be read ({first_line(error)}).") from None
+        raise DataError(f'{str(path)!r} is not {encoding}. Pass encoding=, for instance "latin-1".') from None
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be read ({first_line(error)}).") from None
 
 
 def _without_codes(rows: pl.LazyFrame, undetermined: Mapping[str, Sequence[object]]) -> pl.LazyFrame:
@@ -97,7 +115,7 @@ def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl
     """Cast each column to its declared type, or to the narrowest that fits all of its values."""
     names = rows.collect_schema().names()
     tests = [
-        pl.col(name).str.contains(pattern).all().alias(f"{kind} {name}")
+        _fits(name, kind, pattern).all().alias(f"{kind} {name}")
         for name in names
         for kind, pattern in _PATTERNS.items()
         if types.get(name, kind) == kind and types.get(name) != "text"
@@ -116,6 +134,12 @@ def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl
     return rows.with_columns(_cast(name, kind) for name, kind in kinds.items() if kind != "text")
 
 
+def _fits(name: str, kind: ColumnType, pattern: str) -> pl.Expr:
+    written = pl.col(name).str.contains(pattern)
+    # the 31st of February is written like a date and is none
+    return written & pl.col(name).str.to_date("%Y-%m-%d", strict=False).is_not_null() if kind == "date" else written
+
+
 def _cast(name: str, kind: ColumnType) -> pl.Expr:
     if kind == "boolean":
         return (pl.col(name) == "true").alias(name)
@@ -125,7 +149,7 @@ def _cast(name: str, kind: ColumnType) -> pl.Expr:
 
 
 def _refuse(rows: pl.LazyFrame, name: str, kind: ColumnType, path: str) -> None:
-    wrong = rows.filter(~pl.col(name).str.contains(_PATTERNS[kind])).select(name).unique().sort(name).head(8).collect()
+    wrong = rows.filter(~_fits(name, kind, _PATTERNS[kind])).select(name).unique().sort(name).head(8).collect()
     raise DataError(
         f"{path!r}: the column {name!r} should hold type {kind}, but it has {listed(wrong[name].to_list())}."
     )

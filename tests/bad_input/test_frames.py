@@ -301,7 +301,7 @@ def test_columns_of_any_type_are_described(kind: str, engine: str, native: Nativ
     try:
         assert overview(flou.Microdata(frame, keys=["b"])).n_records == 6
     except flou.FlouError as error:
-        assert re.search(r"['\"]k\b", str(error))
+        assert re.search(r"\bk\b", str(error))
 
 
 def test_object_columns_are_refused(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ DATA: dict[str, tuple[Callable[[flou.Microdata], Any], str]] = {
     "top code of what is not there": (lambda d: P.TopCode("incom", at=3).protect(d), "Did you mean 'income'"),
     "half a bound on whole numbers": (lambda d: P.TopCode("age", at=50.5).protect(d), "whole numbers"),
     "half a unit on whole numbers": (lambda d: P.TopCode("age", quantile=0.5, unit=0.7).protect(d), "whole numbers"),
-    "replacement too large": (lambda d: P.TopCode("age", at=50, replacement=10**30).protect(d), "'age'"),
+    "replacement too large": (lambda d: P.TopCode("age", at=50, replacement=10**30).protect(d), "too large"),
     "drop every record": (lambda d: P.DropRecords(K(k=9, missing="category")).protect(d), "every record"),
     "drop too many": (
         lambda d: P.DropRecords(K(k=6, missing="category", by="sex"), max_share=0.1).protect(
@@ -224,13 +224,11 @@ def test_no_keys_no_count() -> None:
     "method",
     [
         P.TopCode("a", at=300),
-        P.TopCode("a", at=10**30),
         P.TopCode("a", at=100, replacement=999),
         P.BottomCode("a", at=-300),
         P.BottomCode("a", at=5, replacement=-1),
-        P.TopCode("a", at=10**400),
     ],
-    ids=["at 300", "at 10^30", "shown as 999", "at -300", "shown as -1", "at 10^400"],
+    ids=["at 300", "shown as 999", "at -300", "shown as -1"],
 )
 def test_bounds_that_the_type_cannot_hold(method: Any, dtype: Any) -> None:
     """Coded as asked, or refused; never an error of the engine."""

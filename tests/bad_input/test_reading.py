@@ -67,7 +67,7 @@ CSV: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "ascii that is not": (LATIN, {"encoding": "ascii"}, "ascii"),
     "unknown encoding": (GOOD, {"encoding": "klingon"}, "klingon"),
     "encoding that is no text": (GOOD, {"encoding": 3}, "encoding"),
-    "encoding of nothing": (GOOD, {"encoding": None}, "encoding"),
+    "encoding of nothing": (GOOD, {"encoding": ""}, "encoding"),
     "text where numbers were declared": ("a,b\n1,x\n", {"types": {"b": "integer"}}, "'x'"),
     "number of 23 digits": ("a,b\n1,99999999999999999999999\n", {"types": {"b": "integer"}}, "integer"),
     "a day that does not exist": ("a,b\n1,2021-02-31\n", {"types": {"b": "date"}, "keys": ["b"]}, "2021-02-31"),

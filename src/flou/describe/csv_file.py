@@ -48,9 +48,12 @@ def scan_csv(
         raise DataError(f"encoding = {encoding!r} is not known; use utf-8, latin-1, cp1252, …")
     header = _header(paths[0], encoding)
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()):
-        raise DataError(f"delimiter = {delimiter!r} must be a single plain character.")
+        raise DataError(f"delimiter = {delimiter!r} must be a single character, of ASCII.")
     separator = delimiter or max(",;\t|", key=header.count)
     columns = _columns(header, separator, name)
+    for path in paths[1:]:
+        if _columns(_header(path, encoding), separator, str(path)) != columns:
+            raise DataError(f"{str(path)!r} has other columns than {name!r}; files of one pattern have the same.")
     if len(columns) == 1 and delimiter is not None:
         other = max(",;\t|", key=header.count)
         if header.count(other):
@@ -86,8 +89,9 @@ def _columns(header: str, separator: str, name: str) -> list[str]:
     """The names in the header, quotes taken off; doubled or missing ones are refused."""
     names = next(csv.reader([header], delimiter=separator), [])
     if not any(n.strip() for n in names):
-        raise DataError(f"{name!r} has no header: its first line must name the columns.")
-    doubled = sorted({n for n in names if names.count(n) > 1})
+        raise DataError(f"{name!r} is empty, or its first line is: it must name the columns.")
+    stripped = [n.strip() for n in names]
+    doubled = sorted({n for n in stripped if stripped.count(n) > 1})
     if doubled:
         raise DataError(f"{name!r} has columns of the same name: {listed(doubled)}. Rename one of each.")
     return names

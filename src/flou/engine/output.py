@@ -19,6 +19,8 @@ def checked_path(path: object, what: str, failure: type[FlouError] = ParameterEr
         raise ParameterError(f"{what} is named by its path, a text; given {path!r}.")
     found = Path(path)
     try:
+        if "\0" in str(found):
+            raise ValueError("it holds a zero byte")
         found.exists()
     except (OSError, ValueError) as error:
         raise failure(f"{what} {str(path)[:80]!r} is not a path that can be used ({error}).") from None

@@ -120,33 +120,48 @@ class Parameters(BaseModel):
 
 
 def explain(cls: type[Parameters], error: ValidationError, given: dict[str, Any]) -> str:
-    """pydantic's complaints as one readable paragraph about `cls`."""
-    return f"{cls.__name__}: " + " ".join(_explain_one(cls, detail, given) for detail in _distinct(error))
-
-
-def _distinct(error: ValidationError) -> list[ErrorDetails]:
-    """One complaint a parameter: a union reports each of its members, and the first says enough."""
-    seen: dict[object, ErrorDetails] = {}
+    """pydantic's complaints as one readable paragraph about `cls`, one sentence a parameter."""
+    by_parameter: dict[object, list[ErrorDetails]] = {}
     for detail in error.errors():
-        seen.setdefault(detail["loc"][:1], detail)
-    return list(seen.values())
+        by_parameter.setdefault(detail["loc"][:1], []).append(detail)
+    return f"{cls.__name__}: " + " ".join(_explain_one(cls, details, given) for details in by_parameter.values())
 
 
-def _explain_one(cls: type[Parameters], detail: ErrorDetails, parameters: dict[str, Any]) -> str:
-    location = str(detail["loc"][0]) if detail["loc"] else "parameters"
-    kind, given = detail["type"], detail["input"]
-    if kind == "extra_forbidden":
+def _explain_one(cls: type[Parameters], details: list[ErrorDetails], parameters: dict[str, Any]) -> str:
+    """What is wrong with one parameter; a union complains once for each of its members."""
+    first = details[0]
+    location = str(first["loc"][0]) if first["loc"] else "parameters"
+    if first["type"] == "extra_forbidden":
         return f"no parameter {location!r}.{did_you_mean(location, cls.model_fields)}"
-    if kind == "missing":
+    if first["type"] == "missing":
         return f"the parameter {location!r} is required{_described(cls, location)}."
-    cause = detail.get("ctx", {}).get("error")
-    if isinstance(cause, FlouError | ValueError):
-        return str(cause)
-    wanted = detail["msg"].removeprefix("Input should be ").rstrip(".")
-    if kind == "too_short":
-        wanted = f"a list of at least {detail['ctx']['min_length']}"
-    path = _path(detail["loc"], parameters)
-    return f"{path} = {given!r} is not allowed: it should be {wanted}{_described(cls, location)}."
+    for detail in details:
+        cause = detail.get("ctx", {}).get("error")
+        if isinstance(cause, FlouError | ValueError):
+            return str(cause)
+    path = _path(first["loc"], parameters)
+    same_place = [d for d in details if _path(d["loc"], parameters) == path]
+    wanted = " or ".join(dict.fromkeys(_wanted(d) for d in same_place))
+    return f"{path} = {first['input']!r} is not allowed: it should be {wanted}{_described(cls, location)}."
+
+
+#: What pydantic asks for, in words of ours.
+_WORDS = {
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "string_type": "a text",
+    "date_type": "a date",
+    "tuple_type": "a list",
+    "dict_type": "a table of names and values",
+    "finite_number": "a finite number",
+}
+
+
+def _wanted(detail: ErrorDetails) -> str:
+    if detail["type"] == "too_short":
+        return f"a list of at least {detail['ctx']['min_length']}"
+    return _WORDS.get(detail["type"], detail["msg"].removeprefix("Input should be ").rstrip("."))
 
 
 def _path(location: tuple[int | str, ...], parameters: dict[str, Any]) -> str:

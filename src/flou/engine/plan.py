@@ -163,7 +163,7 @@ class Plan:
             )
         languages = self.output.languages
         if not languages or set(languages) - set(_LANGUAGES) or len(set(languages)) < len(languages):
-            raise PlanError(f"The {where} asks for languages {list(languages)!r}; each of en, fr at most once.")
+            raise PlanError(f"The {where} asks for languages {list(languages)!r}; known: en, fr, none twice.")
         if self.data is not None and self.data.engine not in (None, *_ENGINES):
             raise PlanError(
                 f"The {where} asks for engine {self.data.engine!r}.{did_you_mean(self.data.engine, _ENGINES)}"

@@ -146,14 +146,17 @@ class Secret:
     def __getstate__(self) -> NoReturn:
         raise SecretError("A secret does not show its state.")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Secret is frozen")
+
     def __reduce__(self) -> NoReturn:
         raise SecretError("A secret is never pickled or copied to another process: pass the file's path instead.")
 
 
 def _digits(text: str, where: str) -> bytes:
+    if len(text.split()) > 1:
+        raise SecretError(f"The secret in the {where} must be one line of hexadecimal digits; there is more.")
     try:
-        if any(c.isspace() for c in text):
-            raise ValueError("more than one line")
         return bytes.fromhex(text)
     except ValueError:
         raise SecretError(

@@ -37,7 +37,7 @@ def require_free(out: Path, *, replace: bool = False) -> None:
     foreign = _not_ours(out)
     if foreign:
         raise OutputError(
-            f"{str(out)!r} holds what no run of Flou wrote ({listed(foreign)}), so it is not replaced. "
+            f"{str(out)!r} holds files not made by a run of Flou ({listed(foreign)}), so it is not replaced. "
             "Choose another --out."
         )
 

@@ -46,7 +46,9 @@ def _dataset(spec: str, schema: Schema | None) -> Microdata:
     """`apa` or `apa(1_000)`: a generator, with a size if wanted."""
     parts = re.fullmatch(r"([a-z0-9_]+)(?:\(([0-9]+(?:_[0-9]+)*)\))?", spec)
     if parts is None:
-        raise PlanError(f"{spec!r} is not a data set: write dataset:apa, or dataset:apa(1000) for a size.")
+        raise PlanError(
+            f"{spec!r} is not a data set: dataset:apa, or dataset:apa(1000) where the size is a whole number."
+        )
     name, size = parts.groups()
     if name not in datasets.DATASETS:
         raise PlanError(f"There is no data set {name!r}.{did_you_mean(name, datasets.DATASETS)}")

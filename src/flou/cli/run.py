@@ -17,6 +17,7 @@ from flou.decide.policy import Decision, Verdict
 from flou.engine.errors import Interrupted, OutputError, ParameterError
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress as Callback
+from flou.engine.values import settings_text
 from flou.engine.words import Words
 from flou.job.carry_out import carry_out
 from flou.job.folder import require_free, write_folder
@@ -34,11 +35,12 @@ def run_plan(path: Path, out: Path, *, engine: str | None, secret: str | None, r
     with shown_progress() as progress:
         done = carry_out(plan, engine=engine, secret=secret, progress=progress)
         write_folder(done, out, replace=replace, progress=progress)
-    screen = console()
+    screen, words = console(), Words()
     n_in, n_out = done.original.n_records, done.release.data.n_records
     screen.print(f"{n_in:,} records in, {n_out:,} in the release")
     for result in done.results:
-        screen.print(f"{result.method} on the {result.measured_on}: {result.value:.4%} {result.value_label}")
+        head = f"{result.method} ({settings_text(result.settings)}) on the {result.measured_on}"
+        screen.print(f"{head}:\n  {words.share(result.value)} {result.value_label}", markup=False)
     show_verdict(done.verdict)
     for language in plan.output.languages:
         screen.print(f"Report ({language}): {out / 'internal' / f'report.{language}.html'}", soft_wrap=True)

@@ -12,7 +12,7 @@ from rich.table import Table
 from flou.engine import registry
 from flou.engine.errors import PlanError, did_you_mean
 from flou.engine.plan_schema import summary_of
-from flou.engine.values import plain_text
+from flou.engine.values import settings_text
 
 if TYPE_CHECKING:
     from flou.describe.microdata import Microdata
@@ -69,7 +69,7 @@ def show_release(release: Release) -> None:
     """What each step changed and what is guaranteed."""
     out = console()
     for step in release.steps:
-        settings = ", ".join(f"{k} = {plain_text(v)}" for k, v in step.method.shown_settings().items())
+        settings = settings_text(step.method.shown_settings())
         out.print(f"{step.number}. {step.method.name()} {settings}", markup=False)
         for change in step.changes:
             out.print(f"   {change.column}: {change.n_changed:,} values changed")

@@ -22,6 +22,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Parameters
 from flou.engine.release import Release
 from flou.engine.result import Result
+from flou.engine.values import settings_text
 
 
 class Decision(IntEnum):
@@ -224,29 +225,30 @@ class Policy(Parameters):
         label = result.value_label if rule.figure == "value" else result.figure_labels.get(rule.figure, rule.figure)
         values: dict[str, object] = {
             "method": result.title,
+            "settings": settings_text(result.settings),
             "figure": label,
             "value": figure,
             "sign": "≤" if rule.at_most else "≥",
             "bound": bounds.release,
         }
-        asked = Note("{method}: {figure} must be {sign} {bound} for release", values)
+        asked = Note("{method} ({settings}): {figure} must be {sign} {bound} for release", values)
         if isinstance(figure, str | None) or figure != figure:
             return Reason(
                 Decision.WITHHOLD,
-                Note("{method}: {figure} has no value that a rule could judge", values),
+                Note("{method} ({settings}): {figure} has no value that a rule could judge", values),
                 asked,
                 rule.why,
             )
         decision = rule.decide(float(figure))
         if decision is Decision.RELEASE:
-            text = "{method}: {figure} = {value}, within the bound for release ({sign} {bound})"
+            text = "{method} ({settings}): {figure} = {value}, within the bound for release ({sign} {bound})"
         elif decision is Decision.REVIEW:
             values["review"] = bounds.review
             text = (
-                "{method}: {figure} = {value}, past the bound for release ({sign} {bound}) "
+                "{method} ({settings}): {figure} = {value}, past the bound for release ({sign} {bound}) "
                 "but within that for review ({sign} {review})"
             )
         else:
             values["last"] = bounds.release if bounds.review is None else bounds.review
-            text = "{method}: {figure} = {value}, past every bound ({sign} {last})"
+            text = "{method} ({settings}): {figure} = {value}, past every bound ({sign} {last})"
         return Reason(decision, Note(text, values), asked, rule.why)

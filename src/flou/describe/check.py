@@ -8,11 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
-import polars as pl
 
 from flou.describe.schema import ColumnType, Schema
 from flou.engine import native
-from flou.engine.errors import SchemaError, did_you_mean, listed, paragraphs
+from flou.engine.errors import HierarchyError, SchemaError, did_you_mean, listed, paragraphs
 from flou.engine.values import text_of
 
 DType = Any
@@ -108,17 +107,23 @@ def check_values(frame: native.Frame, schema: Schema) -> None:
         problems.append(f"the weight {schema.weight!r} is negative in {row['weight negative']:,} records")
     if row.get("weight infinite"):
         problems.append(f"the weight {schema.weight!r} is infinite in {row['weight infinite']:,} records")
-    for column in (c for c in schema.modalities if c in found):
-        foreign = _foreign(frame, column, schema)
-        if foreign:
-            problems.append(
-                f"the column {column!r} holds values that are not among its declared modalities: {listed(foreign)}"
-            )
+    for column in (c for c in dict.fromkeys((*schema.modalities, *schema.hierarchies)) if c in found):
+        values = native.collect(frame.select(column).unique())[column].drop_nulls().to_list()
+        problems += _value_problems(column, values, schema)
     if problems:
         raise SchemaError(paragraphs("The data do not fit their schema:", problems))
 
 
-def _foreign(frame: native.Frame, column: str, schema: Schema) -> list[str]:
-    declared = {text_of(v) for v in (*schema.modalities[column], *schema.not_applicable.get(column, ()))}
-    values: pl.Series = native.collect(frame.select(column).unique())[column]
-    return sorted({text_of(v) for v in values.drop_nulls().to_list()} - declared)
+def _value_problems(column: str, values: list[object], schema: Schema) -> Iterable[str]:
+    """Values that the schema does not foresee: no modality, or not covered by the hierarchy."""
+    codes = schema.not_applicable.get(column, ())
+    if column in schema.modalities:
+        declared = {text_of(v) for v in (*schema.modalities[column], *codes)}
+        foreign = sorted({text_of(v) for v in values} - declared)
+        if foreign:
+            yield f"the column {column!r} holds values that are not among its declared modalities: {listed(foreign)}"
+    if column in schema.hierarchies:
+        try:
+            schema.hierarchies[column].generalise(values, 1, keep=codes)
+        except HierarchyError as error:
+            yield f"the column {column!r}: {error}"

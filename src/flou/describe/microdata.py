@@ -8,7 +8,7 @@ order that says nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -22,6 +22,9 @@ from flou.engine.errors import DataError, LazyInputError, ParameterError, Schema
 from flou.engine.keys import KeyTable, count_keys
 from flou.engine.parameters import Scalar
 from flou.engine.values import text_of
+
+if TYPE_CHECKING:
+    from flou.describe.overview import Overview
 
 
 class Microdata:
@@ -137,6 +140,12 @@ class Microdata:
                 *(c for c in self.schema.not_applicable.get(column, ()) if text_of(c) not in texts),
             )
         return out
+
+    def describe(self) -> Overview:
+        """What the file is: its columns, roles, types, missing values and keys."""
+        from flou.describe.overview import overview
+
+        return overview(self)
 
     def key_table(self, columns: Sequence[str]) -> KeyTable:
         """Distinct combinations of columns with their counts: one group-by, remembered."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import narwhals as nw
+import polars as pl
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
@@ -24,7 +25,7 @@ class ColumnOverview:
     n_not_applicable: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Overview:
     """A file's size, columns and keys."""
 
@@ -32,6 +33,21 @@ class Overview:
     columns: tuple[ColumnOverview, ...]
     n_keys: int | None
     n_possible_keys: int | None
+
+    def to_frame(self) -> pl.DataFrame:
+        """One line a column."""
+        return pl.DataFrame([asdict(c) for c in self.columns])
+
+    def __repr__(self) -> str:
+        width = max(len(c.name) for c in self.columns)
+        lines = [f"{self.n_records:,} records, {len(self.columns)} columns"]
+        for c in self.columns:
+            role = "" if c.role == "other" else c.role
+            counts = f"{c.n_distinct:>9,} distinct {c.n_undetermined:>9,} undetermined"
+            lines.append(f"  {c.name:{width}}  {role:10} {c.type:8} {counts}")
+        if self.n_keys is not None:
+            lines.append(f"{self.n_keys:,} distinct keys, undetermined values included")
+        return "\n".join(lines)
 
 
 def overview(data: Microdata) -> Overview:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from flou.engine import native
 from flou.engine.errors import LazyInputError
 from flou.engine.note import Note
-from flou.engine.values import plain_text
+from flou.engine.values import settings_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -103,7 +103,7 @@ class Result:
 
     def summary(self) -> str:
         """A few lines of text."""
-        parameters = ", ".join(f"{k} = {plain_text(v)}" for k, v in self.settings.items())
+        parameters = settings_text(self.settings)
         lines = [f"{self.title} ({parameters})" if parameters else self.title]
         lines += [f"  {label}: {shown}" for label, shown in self._rows()]
         lines += [f"  Note: {note}" for note in self.notes]

@@ -37,6 +37,11 @@ def plain_text(value: object) -> str:
     return str(value)
 
 
+def settings_text(settings: Mapping[str, object]) -> str:
+    """Parameters as a plan writes them: `k = 3, missing = category`."""
+    return ", ".join(f"{name} = {plain_text(value)}" for name, value in settings.items())
+
+
 def distinct(series: pl.Series) -> list[object]:
     """The distinct values of a column, sorted, without null."""
     return series.drop_nulls().unique().sort().to_list()

@@ -17,7 +17,7 @@ from flou.engine.charts import to_svg
 from flou.engine.note import Note
 from flou.engine.release import Release, Step
 from flou.engine.result import Result, RiskResult
-from flou.engine.values import plain_text
+from flou.engine.values import settings_text
 from flou.engine.words import Words
 from flou.reporting.charts import senses_chart
 from flou.reporting.glossary import Term, glossary
@@ -226,7 +226,7 @@ class Content:
                 "number": step.number,
                 "title": self.words(step.method.title or step.method.name()),
                 "name": step.method.name(),
-                "settings": self.settings(step.method.shown_settings()),
+                "settings": settings_text(step.method.shown_settings()),
                 "changed": self._changed_columns(step) if self.public else self._changed_values(step),
                 "notes": [self.note(n) for n in step.notes],
             }
@@ -253,10 +253,6 @@ class Content:
             share = self.share(n_dropped, step.n_records_before)
             lines.append(self.words("{n} records dropped ({share})", n=n_dropped, share=share))
         return lines or [self.words("nothing changed")]
-
-    def settings(self, settings: dict[str, Any]) -> str:
-        """Parameters as the plan writes them; secret ones are masked already."""
-        return ", ".join(f"{k} = {plain_text(v)}" for k, v in settings.items())
 
     def secret(self) -> str:
         """What is said about the secret: never its value."""

@@ -21,6 +21,7 @@ from flou.engine.errors import OutputError, ParameterError
 from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
 from flou.engine.result import Result
+from flou.engine.values import settings_text
 from flou.engine.words import Words
 from flou.reporting.content import Content
 
@@ -58,9 +59,17 @@ class Report:
         words = Words(language)
         content = Content(self._original, self._release, self._results, self._verdict, words, audience == "public")
         page: str = _template().render(
-            _=words, words=words, content=content, audience=audience, language=language, version=__version__,
-            title=self._title or content.title, verdict=self._verdict, style=_style(),
-        )  # fmt: skip
+            _=words,
+            words=words,
+            content=content,
+            settings_text=settings_text,
+            audience=audience,
+            language=language,
+            version=__version__,
+            title=self._title or content.title,
+            verdict=self._verdict,
+            style=_style(),
+        )
         return page
 
     def save(

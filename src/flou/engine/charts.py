@@ -44,7 +44,7 @@ def bars(
     ]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("class:N", sort=[r["class"] for r in rows], title=words(titles[0]), axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("share:Q", title=words(titles[1]), axis=alt.Axis(format=".0%", tickCount=5)),
+        y=alt.Y("share:Q", title=words(titles[1]), axis=percent_axis(words)),
     )
     colour = alt.Color(
         "group:N",
@@ -55,6 +55,15 @@ def bars(
         dy=-6, fontSize=10, color=INK
     ).encode(text="label:N")
     return styled(chart.properties(width=400, height=210))
+
+
+def percent_axis(words: Words) -> alt.Axis:
+    """An axis of shares, written as the language writes percentages."""
+    import altair as alt
+
+    number = "format(datum.value * 100, '~r')"
+    label = f"replace({number}, '.', ',') + '\u202f%'" if words.language == "fr" else f"{number} + '%'"
+    return alt.Axis(labelExpr=label, tickCount=5)
 
 
 def styled(chart: Any) -> alt.Chart:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flou.engine.charts import ALERT, CALM, INK, styled
+from flou.engine.charts import ALERT, CALM, INK, percent_axis, styled
 from flou.engine.words import Words
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def senses_chart(senses: list[Sense], language: str) -> alt.Chart | None:
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y("sense:N", sort=[words(s.name) for s in senses], title=None),
         yOffset=alt.YOffset("when:N", sort=shown),
-        x=alt.X("share:Q", title=words("share of records below k"), axis=alt.Axis(format="~%", tickCount=5)),
+        x=alt.X("share:Q", title=words("share of records below k"), axis=percent_axis(words)),
     )
     colour = alt.Color(
         "when:N",

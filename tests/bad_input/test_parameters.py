@@ -67,7 +67,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "drop by a class": lambda: P.DropRecords(K),
     "drop by an unknown measure": lambda: P.DropRecords({"method": "k_anonymty", "k": 3}),
     "drop by a measure without a name": lambda: P.DropRecords({"k": 3}),
-    "drop by a wrong measure": lambda: P.DropRecords({"method": "k_anonymity", "kk": 3}),
+    "drop by a wrong measure": lambda: P.DropRecords({"method": "k_anonymity", "settings": {"k": 2}, "kk": 3}),
     "drop more than all": lambda: P.DropRecords(K(k=2), max_share=1.5),
     "drop a share that is no number": lambda: P.DropRecords(K(k=2), max_share=math.nan),
     "drop a share as a text": lambda: P.DropRecords(K(k=2), max_share="0.1"),
@@ -91,10 +91,14 @@ MADE: dict[str, Callable[[], Any]] = {
     "policy of numbers": lambda: flou.Policy(rules=[3]),
     "policy that shows zero": lambda: flou.Policy(rules=[_rule()], min_count=0),
     "policy with an unknown word": lambda: flou.Policy(rules=[_rule()], mincount=3),
-    "rule without a bound": lambda: Rule(method="k_anonymity"),
-    "rule with two bounds": lambda: Rule(method="k", at_most={"release": 0.0}, at_least={"release": 0.0}),
-    "rule with its bounds in the wrong order": lambda: Rule(method="k", at_most={"release": 0.5, "review": 0.1}),
-    "rule with a bound as a list": lambda: Rule(method="k_anonymity", at_most=[0, 1]),
+    "rule without a bound": lambda: Rule(method="k_anonymity", settings={"k": 2}),
+    "rule with two bounds": lambda: Rule(
+        method="k_anonymity", settings={"k": 2}, at_most={"release": 0.0}, at_least={"release": 0.0}
+    ),
+    "rule with its bounds in the wrong order": lambda: Rule(
+        method="k_anonymity", settings={"k": 2}, at_most={"release": 0.5, "review": 0.1}
+    ),
+    "rule with a bound as a list": lambda: Rule(method="k_anonymity", settings={"k": 2}, at_most=[0, 1]),
     "bound as a text": lambda: Bounds(release="0"),
     "bound that is no number": lambda: Bounds(release=math.nan),
     "review bound that is no number": lambda: Bounds(release=0.0, review=math.nan),
@@ -102,7 +106,7 @@ MADE: dict[str, Callable[[], Any]] = {
 
 
 def _rule() -> Rule:
-    return Rule(method="k_anonymity", at_most={"release": 0.0})
+    return Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 0.0})
 
 
 @pytest.mark.parametrize("case", list(MADE))
@@ -120,7 +124,7 @@ def test_wrong_parameters_are_refused_when_the_object_is_made(case: str) -> None
         (lambda: P.Recode("age", levle=1), "Did you mean 'level'"),
         (lambda: P.TopCode("age", quantil=0.5), "Did you mean 'quantile'"),
         (lambda: P.DropRecords(K(k=2), max_shar=1.0), "Did you mean 'max_share'"),
-        (lambda: Rule(method="k", at_mos={"release": 0.0}), "Did you mean 'at_most'"),
+        (lambda: Rule(method="k_anonymity", settings={"k": 2}, at_mos={"release": 0.0}), "Did you mean 'at_most'"),
     ],
 )
 def test_a_misspelt_parameter_suggests_the_nearest(call: Callable[[], Any], word: str) -> None:
@@ -259,18 +263,18 @@ def test_judging_what_is_no_result(people: flou.Microdata) -> None:
 
 
 def test_a_figure_that_the_method_does_not_have(people: flou.Microdata) -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", figure="kk", at_least={"release": 3})])
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, figure="kk", at_least={"release": 3})])
     with pytest.raises(flou.FlouError, match="Did you mean 'k'"):
         policy.judge(K(k=2).measure(flou.Plan([]).protect(people)))
 
 
 def test_what_was_measured_before_protection_releases_nothing(people: flou.Microdata) -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", at_most={"release": 1.0})])
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 1.0})])
     assert policy.judge(K(k=2).measure(people)).decision is Decision.WITHHOLD
 
 
 def test_a_test_seed_releases_nothing(people: flou.Microdata) -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", at_most={"release": 1.0})])
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 1.0})])
     release = flou.Plan([]).protect(people, secret=7)
     assert policy.judge(K(k=2).measure(release)).decision is Decision.WITHHOLD
     again = flou.Plan([]).protect(release, secret=SECRET)
@@ -278,6 +282,6 @@ def test_a_test_seed_releases_nothing(people: flou.Microdata) -> None:
 
 
 def test_a_test_seed_cannot_be_left_out_of_the_judgement(people: flou.Microdata) -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", at_most={"release": 1.0})])
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 1.0})])
     release = flou.Plan([]).protect(people, secret=7)
     assert policy.judge(K(k=2).measure(release.data)).decision is Decision.WITHHOLD

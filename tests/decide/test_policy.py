@@ -20,7 +20,9 @@ def _after(n_rare: int, *, secret: flou.Secret | int = SECRET, k: int = 2) -> fl
     return flou.risk.KAnonymity(k=k).measure(release)
 
 
-POLICY = flou.Policy(rules=[{"method": "k_anonymity", "at_most": {"release": 0.01, "review": 0.05}}])
+POLICY = flou.Policy(
+    rules=[{"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 0.01, "review": 0.05}}]
+)
 
 
 @pytest.mark.parametrize(
@@ -37,11 +39,13 @@ def test_thresholds_include_their_bound(n_rare: int, decision: Decision) -> None
     verdict = POLICY.judge(_after(n_rare))
     assert verdict.decision is decision
     assert verdict.reasons[0].decision is decision
-    assert str(n_rare / 100) in str(verdict)
+    assert f"below k: {f'{n_rare}.0%' if n_rare else '0%'}" in str(verdict)
 
 
 def test_at_least_and_figures() -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", figure="k", at_least={"release": 3, "review": 1})])
+    policy = flou.Policy(
+        rules=[Rule(method="k_anonymity", settings={"k": 2}, figure="k", at_least={"release": 3, "review": 1})]
+    )
     assert policy.judge(_after(0)).decision is Decision.RELEASE
     assert policy.judge(_after(3)).decision is Decision.REVIEW
 
@@ -49,8 +53,8 @@ def test_at_least_and_figures() -> None:
 def test_the_worst_rule_decides_and_comes_first() -> None:
     policy = flou.Policy(
         rules=[
-            {"method": "k_anonymity", "at_most": {"release": 1.0}},
-            {"method": "k_anonymity", "figure": "k", "at_least": {"release": 3}},
+            {"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 1.0}},
+            {"method": "k_anonymity", "settings": {"k": 2}, "figure": "k", "at_least": {"release": 3}},
         ]
     )
     verdict = policy.judge(_after(1))
@@ -86,10 +90,13 @@ def test_a_test_seed_is_never_released() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'", "at_most"),
-        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nat_most = { release = 0.1, review = 0.05 }", "looser"),
-        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nat_mots = { release = 0.1 }", "at_most"),
-        ("flou = 1\n[[rules]]\nmethod = 'k_anonymity'\nat_most = { release = 0.1 }", "'rule'"),
+        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }", "at_most"),
+        (
+            "flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_most = { release = 0.1, review = 0.05 }",
+            "looser",
+        ),
+        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_mots = { release = 0.1 }", "at_most"),
+        ("flou = 1\n[[rules]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_most = { release = 0.1 }", "'rule'"),
         ("flou = 1\nmin_count = 3", "rules"),
         ("flou = 9", "format 9"),
     ],
@@ -102,7 +109,9 @@ def test_wrong_policies_are_refused(tmp_path: Path, text: str, message: str) -> 
 
 
 def test_an_unknown_figure_is_an_error() -> None:
-    policy = flou.Policy(rules=[{"method": "k_anonymity", "figure": "kk", "at_least": {"release": 3}}])
+    policy = flou.Policy(
+        rules=[{"method": "k_anonymity", "settings": {"k": 2}, "figure": "kk", "at_least": {"release": 3}}]
+    )
     with pytest.raises(flou.FlouError, match="'k'"):
         policy.judge(_after(0))
 

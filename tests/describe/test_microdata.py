@@ -155,7 +155,7 @@ def test_schema_file_round_trip(tmp_path: Path) -> None:
     assert flou.Schema.load(tmp_path / "s.toml") == schema
     assert schema.label("age", "fr") == "Âge"
     assert schema.label("w", "fr") == "w"
-    assert schema.role("sex") == "key"
+    assert schema.roles("sex") == ("key", "stratum")
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

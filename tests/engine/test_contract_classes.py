@@ -15,7 +15,7 @@ from flou.engine import registry
 from flou.engine.attack import Attack, wilson
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Protection, Utility
+from flou.engine.method import Owners, Protection, Utility
 from flou.engine.note import Note
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
@@ -40,7 +40,7 @@ class GuessMode(Attack):
         overall = released.to_frame()["illness"].mode().sort()[0]
         return [overall] * len(known)
 
-    def _score(self, guesses: list[str], people: flou.Microdata) -> NDArray[np.bool_]:
+    def _score(self, guesses: list[str], people: flou.Microdata, owners: Owners) -> NDArray[np.bool_]:
         truth = people.to_frame(reveal=True)["illness"].to_list()
         return np.array([g == t for g, t in zip(guesses, truth, strict=True)])
 
@@ -95,7 +95,7 @@ def test_wilson_interval(successes: int, attempts: int, low: float, high: float)
 class CountLost(Utility):
     """How many records are gone."""
 
-    def _compare(self, original: flou.Microdata, released: flou.Microdata) -> Result:
+    def _compare(self, original: flou.Microdata, released: flou.Microdata, owners: Owners) -> Result:
         lost = original.n_records - released.n_records
         return Result(
             method="count_lost", title="lost", settings={}, value=lost / original.n_records, value_label="share lost",
@@ -117,10 +117,8 @@ class Broken(Protection):
     reference: ClassVar[str] = "none"
 
     def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
-        return Outcome(data)
-
-    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
-        return (Guarantee(Note("nothing is left"), lambda data: data.n_records),)  # type: ignore[attr-defined]
+        broken = Guarantee(Note("nothing is left"), lambda after: after.n_records)  # type: ignore[attr-defined]
+        return Outcome(data, guarantees=(broken,))
 
 
 def test_a_broken_promise_raises() -> None:
@@ -139,10 +137,7 @@ def test_a_later_step_that_breaks_a_promise_raises() -> None:
         def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
             import narwhals as nw
 
-            return Outcome(data.with_frame(data.frame.filter(nw.col("b") == 2)), n_dropped=3)
-
-        def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
-            return ()
+            return Outcome(data.with_frame(data.frame.filter(nw.col("b") == 2)))
 
     promise = flou.protect.DropRecords(flou.risk.KAnonymity(k=1))
     keep_two = flou.protect.DropRecords(flou.risk.KAnonymity(k=2))

@@ -26,7 +26,9 @@ def _report(**kwargs: Any) -> flou.Report:
     plan = flou.Plan([flou.protect.DropIdentifiers(), flou.protect.Recode("age", level=1)])
     release = plan.protect(data, secret=kwargs.pop("secret", SECRET))
     results = [K(k=3).measure(data), K(k=3).measure(release)]
-    policy = flou.Policy(rules=[{"method": "k_anonymity", "at_most": {"release": 0.0, "review": 0.9}}], min_count=5)
+    policy = flou.Policy(
+        rules=[{"method": "k_anonymity", "settings": {"k": 3}, "at_most": {"release": 0.0, "review": 0.9}}], min_count=5
+    )
     return flou.Report(data, release, results=results, verdict=policy.judge(*results, release), **kwargs)
 
 

@@ -17,7 +17,7 @@ from flou.decide.policy import Decision, Verdict
 from flou.engine.errors import Interrupted, OutputError, ParameterError
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress as Callback
-from flou.engine.values import settings_text
+from flou.engine.values import plain_text, settings_text
 from flou.engine.words import Words
 from flou.job.carry_out import carry_out
 from flou.job.folder import require_free, write_folder
@@ -35,17 +35,19 @@ def run_plan(path: Path, out: Path, *, engine: str | None, secret: str | None, r
     with shown_progress() as progress:
         done = carry_out(plan, engine=engine, secret=secret, progress=progress)
         write_folder(done, out, replace=replace, progress=progress)
-    screen, words = console(), Words()
+    screen = console()
     n_in, n_out = done.original.n_records, done.release.data.n_records
     screen.print(f"{n_in:,} records in, {n_out:,} in the release")
     for result in done.results:
         head = f"{result.method} ({settings_text(result.settings)}) on the {result.measured_on}"
-        screen.print(f"{head}:\n  {words.share(result.value)} {result.value_label}", markup=False)
+        screen.print(f"{head}:\n  {plain_text(result.headline)} {result.value_label}")
     show_verdict(done.verdict)
     for language in plan.output.languages:
         screen.print(f"Report ({language}): {out / 'internal' / f'report.{language}.html'}", soft_wrap=True)
     if done.verdict.decision is Decision.WITHHOLD:
         screen.print("Nothing was written for the public.")
+    elif done.verdict.decision is Decision.REVIEW:
+        screen.print(f"To be looked at before it is published: {out / 'public'}", soft_wrap=True)
     else:
         screen.print(f"For the public: {out / 'public'}", soft_wrap=True)
     return EXIT[done.verdict.decision]
@@ -63,7 +65,8 @@ def report_plan(path: Path, out: Path, *, language: str, audience: str, engine: 
         done = carry_out(plan, engine=engine, secret=secret, progress=progress)
     if audience == "public" and done.verdict.decision is Decision.WITHHOLD:
         show_verdict(done.verdict)
-        raise OutputError("The release is withheld, so there is no public report. Ask for --audience internal.")
+        console().print("The release is withheld, so there is no public report. Ask for --audience internal.")
+        return EXIT[done.verdict.decision]
     done.report.save(out, language=language, audience=cast(Audience, audience))
     show_verdict(done.verdict)
     console().print(f"Report: {out}", soft_wrap=True)
@@ -73,10 +76,10 @@ def report_plan(path: Path, out: Path, *, language: str, audience: str, engine: 
 def show_verdict(verdict: Verdict) -> None:
     """The decision and its reasons."""
     screen = console()
-    screen.print(f"[bold {_COLOUR[verdict.decision]}]{verdict.decision.name}[/]")
+    screen.print(verdict.decision.name, style=f"bold {_COLOUR[verdict.decision]}")
     for reason in verdict.reasons:
         text = f"{reason.decision.name.lower()}: {reason.text}"
-        screen.print(textwrap.fill(text, screen.width, initial_indent="  ", subsequent_indent="    "), markup=False)
+        screen.print(textwrap.fill(text, screen.width, initial_indent="  ", subsequent_indent="    "))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False)
 
 
 def _table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
@@ -48,12 +48,12 @@ def show_overview(data: Microdata) -> None:
         numbers=("distinct", "undetermined", "n/a"),
     )
     for c in found.columns:
-        role = "" if c.role == "other" else c.role
-        table.add_row(c.name, role, c.type, f"{c.n_distinct:,}", f"{c.n_undetermined:,}", f"{c.n_not_applicable:,}")
+        counts = (f"{n:,}" for n in (c.n_distinct, c.n_undetermined, c.n_not_applicable))
+        table.add_row(c.name, ", ".join(c.roles), c.type, *counts)
     out.print(table)
     if found.n_keys is not None:
         out.print(
-            f"{found.n_keys:,} distinct keys, undetermined values included; "
+            f"{found.n_keys:,} distinct keys, {found.n_complete_keys:,} of them complete; "
             f"{found.n_possible_keys:,} complete ones are possible"
         )
     else:
@@ -70,7 +70,7 @@ def show_release(release: Release) -> None:
     out = console()
     for step in release.steps:
         settings = settings_text(step.method.shown_settings())
-        out.print(f"{step.number}. {step.method.name()} {settings}", markup=False)
+        out.print(f"{step.number}. {step.method.name()} {settings}")
         for change in step.changes:
             out.print(f"   {change.column}: {change.n_changed:,} values changed")
         dropped = step.n_records_before - step.n_records_after
@@ -88,7 +88,7 @@ def show_methods() -> None:
     for stage in registry.STAGES:
         names = registry.names(stage)
         if names:
-            out.print(f"[bold]{stage}[/bold]")
+            out.print(stage, style="bold")
             table = _table("", "")
             table.show_header = False
             for name in names:
@@ -106,12 +106,12 @@ def show_method(name: str) -> None:
         raise PlanError(f"There is no method named {name!r}.{did_you_mean(wanted, every)}")
     stage, method = found[0]
     out = console()
-    out.print(f"[bold]{method.name()}[/bold] ({stage})")
+    out.print(f"{method.name()} ({stage})", style="bold")
     module = inspect.getmodule(method)
     for text in (method.__doc__, module.__doc__ if module else None):
         for paragraph in inspect.cleandoc(text or "").split("\n\n"):
             listing = any(line.startswith(("- ", "    ")) for line in paragraph.splitlines())
-            out.print(paragraph if listing else textwrap.fill(paragraph, 78), markup=False)
+            out.print(paragraph if listing else textwrap.fill(paragraph, 78))
             out.print()
     table = _table("parameter", "default", "meaning")
     described = method.model_json_schema().get("properties", {})

@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from flou.engine import registry, toml
 from flou.engine.errors import FlouError, ParameterError, PlanError, did_you_mean
+from flou.engine.method import Method
 from flou.engine.note import Note
 from flou.engine.parameters import Parameters
 from flou.engine.release import Release
-from flou.engine.result import Result
-from flou.engine.values import settings_text
+from flou.engine.result import Result, RiskResult
+from flou.engine.values import Proportion, plain_lists, settings_text
 
 
 class Decision(IntEnum):
@@ -38,6 +40,14 @@ class Bounds(Parameters):
 
     release: int | float
     review: int | float | None = None
+
+
+def _bounds(name: str, value: object) -> object:
+    if isinstance(value, dict):
+        return Bounds(**value)
+    if value is None or isinstance(value, Bounds):
+        return value
+    raise ParameterError(f"{name} is a table of bounds, {{ release = 0.0, review = 0.01 }}; given {value!r}.")
 
 
 class Rule(Parameters):
@@ -60,9 +70,7 @@ class Rule(Parameters):
     @classmethod
     def _nested(cls, values: Any) -> Any:
         if isinstance(values, dict):
-            values = {
-                k: Bounds(**v) if k in ("at_most", "at_least") and isinstance(v, dict) else v for k, v in values.items()
-            }
+            values = {k: _bounds(k, v) if k in ("at_most", "at_least") else v for k, v in values.items()}
             if isinstance(values.get("why"), str):
                 values["why"] = {"en": values["why"]}
         return values
@@ -80,18 +88,44 @@ class Rule(Parameters):
         return self
 
     def _check_method(self) -> None:
-        """A misspelt method or parameter would withhold every file after all the work: refuse it at once."""
+        """A misspelt method, parameter or value would withhold every file after all the work: refuse it at once."""
+        fields = self._found.model_fields
+        needed = [n for n, f in fields.items() if f.is_required() and n not in self.settings]
+        if needed:
+            raise ParameterError(
+                f"the rule on {self.method!r} must say with which {', '.join(needed)} it is measured: "
+                f"settings = {{ {needed[0]} = … }}."
+            )
+        for name, value in self.settings.items():
+            if name not in fields:
+                raise ParameterError(f"{self.method} has no parameter {name!r}.{did_you_mean(name, fields)}")
+            field = fields[name]
+            try:
+                wanted_type: Any = Annotated[field.annotation, field]
+                TypeAdapter(wanted_type).validate_python(value, strict=True)
+            except ValidationError as error:
+                wanted = error.errors()[0]["msg"].removeprefix("Input should be ")
+                raise ParameterError(f"{self.method} cannot have {name} = {value!r}: it should be {wanted}.") from None
+
+    @property
+    def title(self) -> str:
+        """What people call the method."""
+        return self._found.title or self.method
+
+    @property
+    def _found(self) -> type[Method]:
         known = {name: stage for stage in registry.STAGES for name in registry.names(stage)}
         if self.method not in known:
             raise ParameterError(f"there is no method {self.method!r} to judge.{did_you_mean(self.method, known)}")
-        parameters = registry.find(known[self.method], self.method).model_fields
-        for name in self.settings:
-            if name not in parameters:
-                raise ParameterError(f"{self.method} has no parameter {name!r}.{did_you_mean(name, parameters)}")
+        return registry.find(known[self.method], self.method)
 
     def fits(self, result: Result) -> bool:
         """Whether a result is the one this rule speaks of."""
-        return result.method == self.method and all(result.settings.get(k) == v for k, v in self.settings.items())
+        return result.method == self.method and self.met_by(result.settings)
+
+    def met_by(self, settings: Mapping[str, Any]) -> bool:
+        """Whether a method with these settings is the one this rule speaks of."""
+        return all(plain_lists(settings.get(k)) == plain_lists(v) for k, v in self.settings.items())
 
     def decide(self, value: float) -> Decision:
         bounds = self.at_most or self.at_least
@@ -118,7 +152,7 @@ class Reason:
         return f"{self.decision.name}: {self.text}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """The decision and its reasons, the worst first."""
 
@@ -130,6 +164,12 @@ class Verdict:
 
     def __str__(self) -> str:
         return "\n".join([self.decision.name, *(f"  {r}" for r in self.reasons)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{r.decision.name}</td><td>{escape(str(r.text))}</td></tr>" for r in self.reasons)
+        return f"<table><caption>{self.decision.name}</caption>{rows}</table>"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -191,6 +231,9 @@ class Policy(Parameters):
             if not isinstance(given, Result | Release):
                 raise ParameterError(f"judge takes results and releases, one after the other; given {given!r}.")
         measured = [r for r in results if isinstance(r, Result)]
+        for release in (r for r in results if isinstance(r, Release)):
+            if any(r.data is not release.data for r in measured if isinstance(r, RiskResult) and r.data.released):
+                raise ParameterError("judge was given a release and the result of another one: measure this release.")
         reasons = [self._judge_rule(rule, measured) for rule in self.rules]
         test_only = any(r.test_only for r in results)
         if test_only:
@@ -203,12 +246,11 @@ class Policy(Parameters):
         fitting = [r for r in results if rule.fits(r)]
         after = [r for r in fitting if r.measured_on == "release"]
         if not after:
-            text = (
-                "{method} was measured on the original only, not on the release"
-                if fitting
-                else "{method} was not measured with the settings that the policy asks for"
-            )
-            note = Note(text, {"method": rule.method})
+            values: dict[str, object] = {"method": rule.title, "settings": settings_text(rule.settings)}
+            if fitting:
+                note = Note("{method} was measured on the original only, not on the release", values)
+            else:
+                note = Note("{method} was not measured with what the policy asks for ({settings})", values)
             return Reason(Decision.WITHHOLD, note, note, rule.why)
         return max((self._judge_result(rule, result) for result in after), key=lambda reason: reason.decision)
 
@@ -227,9 +269,9 @@ class Policy(Parameters):
             "method": result.title,
             "settings": settings_text(result.settings),
             "figure": label,
-            "value": figure,
+            "value": _read(rule, figure),
             "sign": "≤" if rule.at_most else "≥",
-            "bound": bounds.release,
+            "bound": _read(rule, bounds.release),
         }
         asked = Note("{method} ({settings}): {figure} must be {sign} {bound} for release", values)
         if isinstance(figure, str | None) or figure != figure:
@@ -241,14 +283,19 @@ class Policy(Parameters):
             )
         decision = rule.decide(float(figure))
         if decision is Decision.RELEASE:
-            text = "{method} ({settings}): {figure} = {value}, within the bound for release ({sign} {bound})"
+            text = "{method} ({settings}): {figure}: {value}, within the bound for release ({sign} {bound})"
         elif decision is Decision.REVIEW:
-            values["review"] = bounds.review
+            values["review"] = _read(rule, bounds.review)
             text = (
-                "{method} ({settings}): {figure} = {value}, past the bound for release ({sign} {bound}) "
+                "{method} ({settings}): {figure}: {value}, past the bound for release ({sign} {bound}) "
                 "but within that for review ({sign} {review})"
             )
         else:
-            values["last"] = bounds.release if bounds.review is None else bounds.review
-            text = "{method} ({settings}): {figure} = {value}, past every bound ({sign} {last})"
+            values["last"] = _read(rule, bounds.release if bounds.review is None else bounds.review)
+            text = "{method} ({settings}): {figure}: {value}, past every bound ({sign} {last})"
         return Reason(decision, Note(text, values), asked, rule.why)
+
+
+def _read(rule: Rule, figure: object) -> object:
+    """The headline value is a share, read as a percentage; other figures are read as they are."""
+    return Proportion(figure) if rule.figure == "value" and isinstance(figure, int | float) else figure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +11,7 @@ import narwhals as nw
 from flou.describe.schema import ColumnType, Schema
 from flou.engine import native
 from flou.engine.errors import HierarchyError, SchemaError, did_you_mean, listed, paragraphs
-from flou.engine.values import text_of
+from flou.engine.values import codes_in, text_of
 
 DType = Any
 
@@ -51,7 +50,10 @@ def _wrong_types(found: dict[str, DType], schema: Schema) -> Iterable[str]:
         if column in found and not _fits(found[column], wanted):
             yield f"the column {column!r} should hold {_FITS[wanted]}, but it is {found[column]}"
     if schema.weight in found and not found[schema.weight].is_numeric():
-        yield f"the weight {schema.weight!r} should hold numbers, but it is {found[schema.weight]}"
+        yield (
+            f"the weight {schema.weight!r} should hold numbers, but it is {found[schema.weight]}"
+            ' (a CSV file with decimal commas is read with decimal = ",")'
+        )
     for column in (*schema.keys, *schema.strata, *schema.sensitive):
         if column in found and (found[column].is_nested() or found[column] == nw.Binary or found[column] == nw.Object):
             yield f"the column {column!r} is {found[column]}, which cannot be counted: give one simple value a record"
@@ -70,26 +72,13 @@ def _fits(dtype: DType, wanted: ColumnType) -> bool:
 
 
 def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr:
-    """Null in place of the codes; one that the column's type cannot hold does not occur in it."""
-    texts = sorted({text_of(c) for c in codes})
-    typed: list[Any] = _numbers(texts, dtype) if dtype.is_numeric() else texts
-    return nw.when(~nw.col(column).is_in(typed)).then(nw.col(column)).otherwise(None).alias(column)
-
-
-def _numbers(texts: Iterable[str], dtype: DType) -> list[float]:
-    found: list[float] = []
-    for text in texts:
-        with suppress(ValueError):
-            number = float(text)
-            if not dtype.is_integer():
-                found.append(number)
-            elif number.is_integer():
-                found.append(int(number))
-    return found
+    """Null in place of the codes."""
+    held = codes_in(dtype, codes)
+    return nw.when(~nw.col(column).is_in(held)).then(nw.col(column)).otherwise(None).alias(column)
 
 
 def check_values(frame: native.Frame, schema: Schema) -> None:
-    """Check the values in one pass: weights, modalities, incoherent combinations outright."""
+    """Check the values: weights, modalities, hierarchies."""
     found = dict(frame.collect_schema())
     exprs: dict[str, nw.Expr] = {}
     if schema.weight is not None:

@@ -148,13 +148,14 @@ def write(data: Microdata | Release, path: str | PathLike[str], *, overwrite: bo
     inner = data.data if isinstance(data, Release) else data
     if not isinstance(inner, Microdata):
         raise ParameterError(f"flou.write takes Microdata or a Release, not {type(data).__name__}.")
-    rows = native.collect(inner.public().frame)
+    # one chunk: the chunks of a scan depend on threads and would shape the file
+    rows = native.collect(inner.public().frame).rechunk()
     kind = _KINDS[target.suffix.lower()]
     with written_whole(target, overwrite=overwrite) as file:
         if kind == "csv":
             rows.write_csv(file)
         elif kind == "parquet":
-            rows.write_parquet(file, compression="zstd", statistics=False)
+            rows.write_parquet(file, compression="zstd", statistics=False, row_group_size=1 << 18)
         else:
             rows.write_ipc(file, compression="zstd")
     return target

@@ -116,9 +116,7 @@ class Hierarchy:
         """A level by its number or its name."""
         if isinstance(level, str):
             if level not in self.names:
-                raise HierarchyError(
-                    f"The hierarchy has no level named {level!r}. Named levels: {listed(self.names) or 'none'}."
-                )
+                raise HierarchyError(f"The hierarchy has no level named {level!r}.{did_you_mean(level, self.names)}")
             return self.names.index(level) + 1
         if isinstance(level, bool) or not isinstance(level, int):
             raise HierarchyError(f"level = {level!r} must be the number or the name of a level.")
@@ -296,8 +294,9 @@ def band_label(value: float, band: float | tuple[float, ...], whole: bool) -> st
             return f"{_number(band[-1])}+"
         low, high = below[-1], band[len(below)]
     else:
-        low = math.floor(value / band) * band
-        high = low + band
+        # the allowance puts 0.3 in [0.3, 0.4), although 0.3 / 0.1 is a little less than 3
+        place = value // band if isinstance(value, int) and isinstance(band, int) else math.floor(value / band + 1e-9)
+        low, high = round(place * band, 9), round((place + 1) * band, 9)
     if whole and float(low).is_integer() and float(high).is_integer():
         last = int(high) - 1
         return _number(low) if last == int(low) else f"{_number(low)}-{last}"
@@ -305,4 +304,4 @@ def band_label(value: float, band: float | tuple[float, ...], whole: bool) -> st
 
 
 def _number(x: float) -> str:
-    return str(int(x)) if float(x).is_integer() else f"{x:g}"
+    return str(int(x)) if float(x).is_integer() else f"{x:.12g}"

@@ -21,7 +21,11 @@ from flou.engine.data import DataKind, Marks
 from flou.engine.errors import DataError, LazyInputError, ParameterError, SchemaError, did_you_mean
 from flou.engine.keys import KeyTable, count_keys
 from flou.engine.parameters import Scalar
+from flou.engine.release import Trail
 from flou.engine.values import text_of
+
+#: The row's number where no id is declared; never shown.
+_UNIT = f"{native.RESERVED}unit"
 
 if TYPE_CHECKING:
     from flou.describe.overview import Overview
@@ -37,11 +41,12 @@ class Microdata:
     """
 
     data_kind: ClassVar[DataKind] = "microdata"
-    __slots__ = ("_cache", "_entered", "_marks", "_schema")
+    __slots__ = ("_cache", "_entered", "_marks", "_schema", "_trail")
 
     _entered: native.Entered
     _schema: Schema
     _marks: Marks
+    _trail: Trail | None
     _cache: dict[Any, Any]
 
     def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
@@ -63,22 +68,23 @@ class Microdata:
         if not self.is_lazy:
             check_values(self.frame, schema)
 
-    def _set(self, entered: native.Entered, schema: Schema, marks: Marks) -> None:
-        for name, value in (("_entered", entered), ("_schema", schema), ("_marks", marks), ("_cache", {})):
+    def _set(self, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None = None) -> None:
+        held = {"_entered": entered, "_schema": schema, "_marks": marks, "_trail": trail, "_cache": {}}
+        for name, value in held.items():
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("Microdata is frozen; a protection makes a new one")
 
     @classmethod
-    def _made(cls, entered: native.Entered, schema: Schema, marks: Marks) -> Microdata:
+    def _made(cls, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None) -> Microdata:
         made = cls.__new__(cls)
-        made._set(entered, schema, marks)
+        made._set(entered, schema, marks, trail)
         return made
 
     def with_frame(self, frame: native.Frame, schema: Schema | None = None) -> Microdata:
         """The same data after a protection changed the frame (and perhaps what the schema says)."""
-        return self._made(native.Entered(frame, self.native_kind), schema or self.schema, self.marks)
+        return self._made(native.Entered(frame, self.native_kind), schema or self.schema, self.marks, self.trail)
 
     def with_schema(self, schema: Schema) -> Microdata:
         """The same rows under another schema, checked again."""
@@ -88,7 +94,7 @@ class Microdata:
 
     def marked(self, **marks: bool) -> Microdata:
         """The same data with marks added; a mark is never taken away."""
-        return self._made(self._entered, self.schema, self.marks.add(**marks))
+        return self._made(self._entered, self.schema, self.marks.add(**marks), self.trail)
 
     @property
     def frame(self) -> native.Frame:
@@ -106,6 +112,14 @@ class Microdata:
     @property
     def marks(self) -> Marks:
         return self._marks
+
+    @property
+    def trail(self) -> Trail | None:
+        """What was done to these data so far, if a plan has worked on them."""
+        return self._trail
+
+    def with_trail(self, trail: Trail) -> Microdata:
+        return self._made(self._entered, self.schema, self.marks, trail)
 
     @property
     def released(self) -> bool:
@@ -174,38 +188,71 @@ class Microdata:
             raise LazyInputError(
                 "Randomness needs an id for each unit. Declare the role id, or load the rows with .collect()."
             )
-        rows = native.collect(self.frame)
-        order = rows.with_row_index("__flou_row").sort(rows.columns, nulls_last=True)["__flou_row"].to_numpy()
+        rows = native.collect(self.shown(reveal=True))
+        order = rows.with_row_index(_UNIT).sort(rows.columns, nulls_last=True)[_UNIT].to_numpy()
         ids = np.empty(len(order), dtype=np.int64)
         ids[order] = np.arange(len(order))
         return ids
+
+    def numbered(self) -> Microdata:
+        """The same data with each row's number, which travels through a plan so that an attack can be scored.
+
+        Where an id is declared it serves; rows in an engine have no order to number them by.
+        """
+        if self.schema.id is not None or self.is_lazy or _UNIT in self.columns:
+            return self
+        rows = native.collect(self.frame).with_row_index(_UNIT)
+        made = self.with_frame(nw.from_native(rows, eager_only=True))
+        made._cache.update(self._cache)
+        return made
+
+    def owners(self) -> NDArray[np.generic]:
+        """Whose row each row is, in the rows' own order."""
+        name = self.schema.id or _UNIT
+        if name == _UNIT and self.is_lazy:
+            raise LazyInputError("Scoring needs an id for each unit: declare the role id, or .collect() the rows.")
+        return native.collect(self.numbered().frame.select(name))[name].to_numpy()
+
+    def published_owners(self) -> NDArray[np.generic]:
+        """Whose row each row of `.public()` is, in that order: for scoring attacks, never for intruders."""
+        rows = native.collect(self.numbered().frame)
+        shown = list(self.public().columns)
+        name = self.schema.id or _UNIT
+        return rows.sort(*shown, name, nulls_last=True)[name].to_numpy()
 
     def collect(self) -> Microdata:
         """Bring the rows into memory."""
         if not self.is_lazy:
             return self
         rows = native.collect(self.frame)
-        made = self._made(native.Entered(nw.from_native(rows, eager_only=True), "polars"), self.schema, self.marks)
+        made = self._made(
+            native.Entered(nw.from_native(rows, eager_only=True), "polars"), self.schema, self.marks, self.trail
+        )
         check_values(made.frame, self.schema)
         return made
 
     def public(self) -> Microdata:
         """What would be published: without identifiers and internal numbers, rows ordered by their values."""
-        hidden = [c for c in self.schema.hidden if c in self.columns]
+        hidden = [c for c in self.columns if c in self.schema.hidden or c.startswith(native.RESERVED)]
         shown = [c for c in self.columns if c not in hidden]
         if not shown:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
         entered = native.Entered(frame, self.native_kind)
-        made = self._made(entered, self.schema.without(hidden), self.marks.add(released=True))
+        made = self._made(entered, self.schema.without(hidden), self.marks, self.trail)
         made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
         return made
 
     def to_frame(self, *, reveal: bool = False) -> Any:
         """The rows in the type they came as. Of a release: what would be published, unless `reveal`."""
+        return native.leave(self.shown(reveal=reveal), self.native_kind)
+
+    def shown(self, *, reveal: bool = False) -> native.Frame:
+        """The rows that may be seen: of a release what would be published, unless `reveal`."""
         if self.released and not reveal:
-            return native.leave(self.public().frame, self.native_kind)
-        return native.leave(self.frame, self.native_kind)
+            return self.public().frame
+        own = [c for c in self.columns if not c.startswith(native.RESERVED)]
+        return self.frame.select(*own) if len(own) < len(self.columns) else self.frame
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy that leaves the process takes only what would be published."""

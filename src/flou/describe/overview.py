@@ -11,6 +11,7 @@ from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Role
 from flou.engine import native
+from flou.engine.values import codes_in
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class ColumnOverview:
     """One column: its role, type, and how its values are filled."""
 
     name: str
-    role: Role
+    roles: tuple[Role, ...]
     type: str
     n_distinct: int
     n_undetermined: int
@@ -31,22 +32,26 @@ class Overview:
 
     n_records: int
     columns: tuple[ColumnOverview, ...]
-    n_keys: int | None
-    n_possible_keys: int | None
+    n_keys: int | None = None
+    n_complete_keys: int | None = None
+    n_possible_keys: int | None = None
 
     def to_frame(self) -> pl.DataFrame:
         """One line a column."""
-        return pl.DataFrame([asdict(c) for c in self.columns])
+        return pl.DataFrame([{**asdict(c), "roles": ", ".join(c.roles)} for c in self.columns])
 
     def __repr__(self) -> str:
         width = max(len(c.name) for c in self.columns)
         lines = [f"{self.n_records:,} records, {len(self.columns)} columns"]
         for c in self.columns:
-            role = "" if c.role == "other" else c.role
+            role = ", ".join(c.roles)
             counts = f"{c.n_distinct:>9,} distinct {c.n_undetermined:>9,} undetermined"
-            lines.append(f"  {c.name:{width}}  {role:10} {c.type:8} {counts}")
+            lines.append(f"  {c.name:{width}}  {role:12} {c.type:8} {counts}")
         if self.n_keys is not None:
-            lines.append(f"{self.n_keys:,} distinct keys, undetermined values included")
+            lines.append(
+                f"{self.n_keys:,} distinct keys, {self.n_complete_keys:,} of them complete; "
+                f"{self.n_possible_keys:,} complete ones are possible"
+            )
         return "\n".join(lines)
 
 
@@ -59,16 +64,14 @@ def overview(data: Microdata) -> Overview:
             nw.col(name).is_null().sum().alias(f"null {i}"),
             nw.col(name).n_unique().alias(f"distinct {i}"),
         ]
-        codes = [
-            c for c in data.schema.not_applicable.get(name, ()) if isinstance(c, str) == (schema[name] == nw.String)
-        ]
+        codes = codes_in(schema[name], data.schema.not_applicable.get(name, ()))
         if codes:
             exprs.append(nw.col(name).is_in(codes).sum().alias(f"not applicable {i}"))
     row = native.collect(data.frame.select(*exprs)).row(0, named=True)
     columns = tuple(
         ColumnOverview(
             name=name,
-            role=data.schema.role(name),
+            roles=data.schema.roles(name),
             type=type_name(schema[name]),
             n_distinct=int(row[f"distinct {i}"]) - (1 if row[f"null {i}"] else 0),
             n_undetermined=int(row[f"null {i}"]),
@@ -78,10 +81,11 @@ def overview(data: Microdata) -> Overview:
     )
     keys = tuple(data.schema.keys)
     if not keys or not row["n"]:
-        return Overview(int(row["n"]), columns, None, None)
+        return Overview(int(row["n"]), columns)
     table = data.key_table(keys)
     space = KeySpace(table, keys, (), data.declared_modalities, data.schema.incoherent)
-    return Overview(int(row["n"]), columns, table.n_keys, space.n_possible())
+    complete = table.frame.drop_nulls().height
+    return Overview(int(row["n"]), columns, table.n_keys, complete, space.n_possible())
 
 
 def type_name(dtype: nw.dtypes.DType) -> str:

@@ -143,14 +143,19 @@ class Schema(Parameters):
         """Columns that never appear in what is published: direct identifiers and internal numbers."""
         return (*self.identifiers, *self._columns_of("id"), *self._columns_of("household"))
 
-    def role(self, column: str) -> Role:
-        """The first role of a column, for lists and reports."""
-        return next((role for role, name in FIELD_OF_ROLE.items() if column in self._columns_of(name)), "other")
+    def roles(self, column: str) -> tuple[Role, ...]:
+        """The roles of a column; none for the rest."""
+        return tuple(r for r, name in FIELD_OF_ROLE.items() if r != "other" and column in self._columns_of(name))
 
     def label(self, column: str, language: str = "en") -> str:
         """The column's label in a language, or its name."""
         found = self.labels.get(column, {})
         return found.get(language) or found.get("en") or column
+
+    def value_label(self, column: str, value: object, language: str = "en") -> str:
+        """The label of a value in a language, or the value itself."""
+        found = self.value_labels.get(column, {}).get(text_of(value), {})
+        return found.get(language) or found.get("en") or text_of(value)
 
     def with_changes(self, **changes: Any) -> Schema:
         """A schema that differs in some fields, checked again."""

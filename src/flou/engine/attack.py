@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flou.engine import registry
 from flou.engine.errors import DataError
-from flou.engine.method import Method
+from flou.engine.method import Method, Owners
 from flou.engine.randomness import Draws
 from flou.engine.result import Interval, Result
 from flou.engine.secret import Secret
@@ -52,6 +52,8 @@ class Attack(Method):
     """A subclass implements `_known`, `_guess`, `_score` and `_baseline`."""
 
     stage: ClassVar[registry.Stage] = "attack"
+    #: Whether the truth is needed to score; an attack that proves what it finds needs none.
+    needs_truth: ClassVar[bool] = True
 
     def run(
         self,
@@ -62,23 +64,25 @@ class Attack(Method):
         secret: Secret | int | None = None,
     ) -> Result:
         """Attack what would be published; `truth` scores it, `control` holds people absent from it."""
-        if truth is None:
+        if truth is None and self.needs_truth:
             raise DataError(
                 f"{type(self).__name__} needs truth=, the original data, to say how often the intruder is right."
             )
         source = Secret.of(secret)
-        draw = Draws(source, 0, self.name())
-        published = self._accept(release).public()
-        main = self._attempt(published, self._accept(truth), draw)
-        baseline = self._score(self._baseline(published, self._known(self._accept(truth)), draw), self._accept(truth))
-        naive = Rate(int(baseline.sum()), len(baseline))
+        draw = Draws(source, 0, self.name(), str(self.shown_settings()))
+        released = self._accept(release)
+        published, owners = released.public(), Owners(released)
+        people = self._accept(truth)
+        main = self._attempt(published, people, owners, draw)
+        guesses = self._baseline(published, self._known(people), draw)
+        naive = _rate(self._score(guesses, people, owners))
         figures: dict[str, bool | int | float | str | None] = {
             "rate": main.value, "n_attempts": main.n_attempts, "n_successes": main.n_successes,
             "baseline": naive.value,
         }  # fmt: skip
         reference = naive
         if control is not None:
-            reference = self._attempt(published, self._accept(control), draw)
+            reference = self._attempt(published, self._accept(control), owners, draw)
             figures["control"] = reference.value
         figures["lift_over"] = "baseline" if control is None else "control"
         figures["lift"] = _lift(main.value, reference.value)
@@ -94,9 +98,8 @@ class Attack(Method):
             test_only=source.test_only or published.marks.test_only,
         )
 
-    def _attempt(self, published: Any, people: Any, draw: Draws) -> Rate:
-        hits = self._score(self._guess(published, self._known(people), draw), people)
-        return Rate(int(hits.sum()), len(hits))
+    def _attempt(self, published: Any, people: Any, owners: Owners, draw: Draws) -> Rate:
+        return _rate(self._score(self._guess(published, self._known(people), draw), people, owners))
 
     def _known(self, people: Any) -> Any:
         """What the intruder knows about each target beforehand."""
@@ -110,9 +113,13 @@ class Attack(Method):
         """The naive guess: as if the release's link to the targets did not exist."""
         raise NotImplementedError
 
-    def _score(self, guesses: Any, people: Any) -> NDArray[np.bool_]:
-        """Whether each guess is right."""
+    def _score(self, guesses: Any, people: Any, owners: Owners) -> NDArray[np.bool_]:
+        """Whether each guess about `people` is right; `owners.ids` says whose row each published row is."""
         raise NotImplementedError
+
+
+def _rate(hits: NDArray[np.bool_]) -> Rate:
+    return Rate(int(hits.sum()), len(hits))
 
 
 def _lift(rate: float, reference: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flou.engine.words import Words
@@ -12,6 +13,16 @@ from flou.engine.words import Words
 if TYPE_CHECKING:
     import altair as alt
     import polars as pl
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a chart is drawn: its language, the smallest count it may show, where its axis of shares ends."""
+
+    language: str = "en"
+    min_count: int = 1
+    top: float | None = None
+
 
 #: Flagged, quiet, ink, grid. Blue and orange stay apart for the colour-blind and in grey print.
 ALERT, CALM, INK, GRID = "#c2541a", "#2f5d8a", "#2b2f36", "#e3e6ea"
@@ -26,12 +37,12 @@ def bars(
     flag: str,
     titles: tuple[str, str],
     flag_names: tuple[str, str],
-    language: str = "en",
+    look: Look,
 ) -> alt.Chart:
     """Bars of shares by class, the flagged ones in the alert colour."""
     import altair as alt
 
-    words = Words(language)
+    words = Words(look.language)
     names = [words(n) for n in flag_names]
     rows = [
         {
@@ -42,9 +53,10 @@ def bars(
         }
         for row in frame.iter_rows(named=True)
     ]
+    scale = alt.Scale(domain=[0, look.top]) if look.top else alt.Scale()
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("class:N", sort=[r["class"] for r in rows], title=words(titles[0]), axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("share:Q", title=words(titles[1]), axis=percent_axis(words)),
+        y=alt.Y("share:Q", title=words(titles[1]), axis=percent_axis(words), scale=scale),
     )
     colour = alt.Color(
         "group:N",

@@ -7,7 +7,10 @@ the work, verifies guarantees on the output and wraps the result.
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import asdict
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
@@ -19,9 +22,10 @@ from flou.engine.guarantee import Guarantee
 from flou.engine.parameters import Parameters
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
-from flou.engine.release import Outcome, Release, Step
+from flou.engine.release import Outcome, Release, Step, Trail
 from flou.engine.result import Result, RiskResult
 from flou.engine.secret import Origin, Secret
+from flou.engine.values import plain_lists
 
 
 class Method(Parameters):
@@ -50,14 +54,13 @@ class Method(Parameters):
             raise ParameterError(f'A method in a plan needs a line `method = "…"`; this one has {sorted(table)!r}.')
         return registry.find(stage or cls.stage, name)(**rest)
 
-    def to_table(self) -> dict[str, Any]:
-        """The plan's table of this method: what differs from the defaults, as plain values."""
+    def to_table(self, *, masked: bool = False) -> dict[str, Any]:
+        """The plan's table of this method: what differs from the defaults, as plain values, secrets masked if asked."""
         fields = type(self).model_fields
-        plain = self.model_dump(mode="json", exclude_none=True)
-        changed = {
-            n: v for n, v in plain.items() if fields[n].is_required() or getattr(self, n) != fields[n].get_default()
-        }
-        return {"method": self.name(), **changed}
+        plain = self.model_dump(mode="python", exclude_none=True)
+        shown = self.shown_settings() if masked else plain
+        changed = [n for n in plain if fields[n].is_required() or getattr(self, n) != fields[n].get_default()]
+        return {"method": self.name(), **{n: plain_lists(shown[n]) for n in changed}}
 
     def _accept(self, data: object) -> Any:
         """Take the data out of a release and check their kind."""
@@ -80,6 +83,18 @@ def require_columns(data: Data, names: tuple[str, ...], parameter: str) -> None:
             )
 
 
+class Owners:
+    """Whose row each published row is: known to those who score, never to those who guess."""
+
+    def __init__(self, released: Data) -> None:
+        self._released = released
+
+    @cached_property
+    def ids(self) -> Any:
+        """The unit id behind each row of the release's `.public()`, in that order."""
+        return self._released.published_owners()
+
+
 class RiskMeasure(Method):
     """How exposed the records are. A subclass implements `_measure`."""
 
@@ -92,7 +107,7 @@ class RiskMeasure(Method):
             raise ParameterError(f"{type(self).__name__} does not take against=.")
         if counts is not None and not self.uses_counts:
             raise ParameterError(f"{type(self).__name__} does not take counts=.")
-        return self._measure(accepted, against, counts)
+        return self._measure(accepted, None if against is None else self._accept(against), counts)
 
     #: Whether the verb's optional arguments mean something for this measure.
     uses_against: ClassVar[bool] = False
@@ -131,16 +146,16 @@ class Protection(Method):
         return carry_out((self,), data, Secret.of(secret))
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
+        """The protected data, what changed, and what is promised about them."""
         raise NotImplementedError
 
-    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
-        """The promises about the output, with what must be remembered of the input to check them."""
-        raise NotImplementedError
+
+#: From the most to the least trustworthy; a release is only as good as the worst secret behind it.
+_TRUST: tuple[Origin, ...] = ("file", "environment", "demonstration", "entropy", "test")
 
 
 def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Release:
     """Run protections one after the other and prove every guarantee, at its step and again at the end."""
-    earlier = data if isinstance(data, Release) else None
     current = data.data if isinstance(data, Release) else data
     if data_kind(current) is None:
         raise DataError(
@@ -152,37 +167,44 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
             "The demonstration secret is published with Flou and protects nobody: it is accepted on Flou's own "
             "synthetic data alone. Make your own with `flou secret FILE`."
         )
-    current = current.marked(released=True, test_only=secret.test_only)
-    steps = list(earlier.steps) if earlier else []
-    promised = [proof.guarantee for proof in earlier.guarantees] if earlier else []
+    if current.marks.released and current.trail is None:
+        raise DataError("These released data have lost what was promised about them: start again from the original.")
+    trail: Trail = current.trail or Trail(secret_origin=secret.origin)
+    current = current.numbered().marked(released=True, test_only=secret.test_only)
+    steps, promised = list(trail.steps), [proof.guarantee for proof in trail.guarantees]
     for i, method in enumerate(methods):
         tell(f"protect: {method.name()}", i, len(methods))
-        started = time.perf_counter()
-        number = len(steps) + 1
-        outcome = method._protect(method._accept(current), Draws(secret, number, method.name()))
-        guarantees = method._guarantees(current, outcome.data)
-        for guarantee in guarantees:
-            guarantee.prove(outcome.data)
+        step, current, guarantees = _one_step(method, current, len(steps) + 1, secret)
+        steps.append(step)
         promised += guarantees
-        n_before = current.n_records
-        steps.append(
-            Step(
-                number=number,
-                method=method,
-                n_records_before=n_before,
-                n_records_after=n_before - outcome.n_dropped,
-                changes=outcome.changes,
-                figures=outcome.figures,
-                notes=outcome.notes,
-                seconds=time.perf_counter() - started,
-            )
-        )
-        current = outcome.data
     tell("protect: verify", len(methods), len(methods))
     proofs = tuple(g.prove(current) for g in promised)
-    # a release is as little trustworthy as the least trustworthy secret behind it
-    origin: Origin = "test" if current.marks.test_only else secret.origin
-    return Release(data=current, steps=tuple(steps), guarantees=proofs, secret_origin=origin)
+    origin = max(trail.secret_origin, secret.origin, key=_TRUST.index)
+    done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin)
+    return Release(data=current.with_trail(done), trail=done)
+
+
+def _one_step(method: Protection, before: Any, number: int, secret: Secret) -> tuple[Step, Any, tuple[Guarantee, ...]]:
+    """Carry one protection out and prove its guarantees on its own output."""
+    started = time.perf_counter()
+    draws = Draws(secret, number, method.name(), json.dumps(method.to_table(), sort_keys=True, default=str))
+    outcome = method._protect(method._accept(before), draws)
+    # marks travel with the data whatever the method did with them
+    after = outcome.data.marked(**asdict(before.marks))
+    for guarantee in outcome.guarantees:
+        guarantee.prove(after)
+    step = Step(
+        number=number,
+        method=method,
+        n_records_before=before.n_records,
+        n_records_after=after.n_records,
+        changes=outcome.changes,
+        figures=outcome.figures,
+        notes=outcome.notes,
+        random=draws.used,
+        seconds=time.perf_counter() - started,
+    )
+    return step, after, outcome.guarantees
 
 
 class Utility(Method):
@@ -192,8 +214,9 @@ class Utility(Method):
 
     def compare(self, original: Any, release: Any) -> Result:
         """Compare a release with the original it was made from."""
-        truth, published = self._accept(original), self._accept(release).public()
-        return self._compare(truth, published)
+        truth, released = self._accept(original), self._accept(release)
+        return self._compare(truth, released.public(), Owners(released))
 
-    def _compare(self, original: Any, released: Any) -> Result:
+    def _compare(self, original: Any, released: Any, owners: Owners) -> Result:
+        """The comparison; `owners.ids` says which unit of the original each published row belongs to."""
         raise NotImplementedError

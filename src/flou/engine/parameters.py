@@ -57,11 +57,17 @@ def _plain_dict(value: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
     return dict(value)
 
 
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"a column is named twice: {', '.join(names)}.")
+    return names
+
+
 #: Column names, perhaps none; a single string is one name.
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 #: One or several column names.
-Columns = Annotated[Names, Field(min_length=1)]
+Columns = Annotated[Names, Field(min_length=1), AfterValidator(_distinct)]
 
 #: A finite number.
 Number = Annotated[int | float, AfterValidator(_fits_64_bits)]
@@ -104,19 +110,32 @@ class Parameters(BaseModel):
             raise cls.failure(explain(cls, error, kwargs)) from None
 
     def shown_settings(self) -> dict[str, Any]:
-        """The parameters as plain values, secret ones masked."""
+        """The parameters as plain values; secret ones masked, also those of a method inside this one."""
         plain = self.model_dump(mode="python", exclude_none=True)
-        for name, field in type(self).model_fields.items():
-            extra = field.json_schema_extra
-            if name in plain and isinstance(extra, dict) and extra.get("secret"):
+        for name in plain:
+            held = getattr(self, name)
+            if is_secret(type(self), name):
                 plain[name] = "hidden"
+            elif isinstance(held, Parameters) and isinstance(plain[name], dict):
+                inner = held.shown_settings()
+                plain[name] = {k: inner.get(k, v) for k, v in plain[name].items()}
         return plain
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
         """Only what differs from the default, so that a repr can be read; secret parameters never."""
         shown, fields = self.shown_settings(), type(self).model_fields
         changed = [n for n in shown if getattr(self, n) != fields[n].default]
         return [(n, shown[n] if shown[n] == "hidden" else getattr(self, n)) for n in changed]
+
+
+def is_secret(cls: type[Parameters], name: str) -> bool:
+    """Whether a parameter is never shown: swap rates, sampling designs."""
+    field = cls.model_fields.get(name)
+    extra = field.json_schema_extra if field is not None else None
+    return isinstance(extra, dict) and bool(extra.get("secret"))
 
 
 def explain(cls: type[Parameters], error: ValidationError, given: dict[str, Any]) -> str:
@@ -142,7 +161,8 @@ def _explain_one(cls: type[Parameters], details: list[ErrorDetails], parameters:
     path = _path(first["loc"], parameters)
     same_place = [d for d in details if _path(d["loc"], parameters) == path]
     wanted = " or ".join(dict.fromkeys(_wanted(d) for d in same_place))
-    return f"{path} = {first['input']!r} is not allowed: it should be {wanted}{_described(cls, location)}."
+    shown = "(hidden)" if is_secret(cls, location) else repr(first["input"])
+    return f"{path} = {shown} is not allowed: it should be {wanted}{_described(cls, location)}."
 
 
 #: What pydantic asks for, in words of ours.

@@ -33,6 +33,7 @@ class DataSource:
     engine: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Plan:
     measures: Sequence[RiskMeasure] = field(default=(), kw_only=True)
     attacks: Sequence[Attack] = field(default=(), kw_only=True)
     comparisons: Sequence[Utility] = field(default=(), kw_only=True)
-    title: str = field(default="", kw_only=True)
+    #: A text, or one a language.
+    title: str | Mapping[str, str] = field(default="", kw_only=True)
     data: DataSource | None = field(default=None, kw_only=True)
     secrets: SecretSource | None = field(default=None, kw_only=True)
     policy: Mapping[str, Any] | None = field(default=None, kw_only=True)
@@ -97,11 +99,16 @@ class Plan:
                     raise PlanError(f"A plan's {name} are objects of kind {kind.__name__}; given {method!r}.")
 
     def _check_sections(self) -> None:
-        kinds = {"data": DataSource, "secrets": SecretSource, "policy": Mapping, "output": Output, "title": str}
+        kinds = {"data": DataSource, "secrets": SecretSource, "policy": Mapping, "output": Output}
         for name, kind in kinds.items():
             held = getattr(self, name)
-            if not (isinstance(held, kind) or (held is None and name in ("data", "secrets", "policy"))):
+            if not (isinstance(held, kind) or (held is None and name != "output")):
                 raise PlanError(f"A plan's {name} is a {kind.__name__}; given {type(held).__name__}.")
+        texts = self.title.values() if isinstance(self.title, Mapping) else [self.title]
+        languages = set(self.title) if isinstance(self.title, Mapping) else set()
+        if not all(isinstance(t, str) for t in texts) or languages - set(_LANGUAGES):
+            raise PlanError(f"A plan's title is a text, or one a language (en, fr); given {self.title!r}.")
+        self._check_output("plan")
 
     def protect(self, data: Any, *, secret: Secret | int | None = None, progress: Progress | None = None) -> Release:
         """Carry the steps out in order and prove every guarantee on the final file."""
@@ -153,7 +160,6 @@ class Plan:
             )
         except FlouError as error:
             raise PlanError(f"The {where} is wrong: {error}") from None
-        plan._check_output(where)
         return plan
 
     def _check_output(self, where: str) -> None:
@@ -173,10 +179,14 @@ class Plan:
         """The plan as TOML text; reading it back gives an equal plan."""
         return toml.write(self._table())
 
-    def _table(self) -> dict[str, Any]:
+    def to_public_toml(self) -> str:
+        """The plan as TOML text with secret parameters masked: for manifests and reports, not to be run."""
+        return toml.write(self._table(masked=True))
+
+    def _table(self, *, masked: bool = False) -> dict[str, Any]:
         table: dict[str, Any] = {}
         if self.title:
-            table["title"] = self.title
+            table["title"] = dict(self.title) if isinstance(self.title, Mapping) else self.title
         for name, section in (("data", self.data), ("secrets", self.secrets)):
             if section is not None:
                 table[name] = {k: v for k, v in asdict(section).items() if v is not None}
@@ -187,7 +197,7 @@ class Plan:
             ("compare", self.comparisons),
         ):
             if methods:
-                table[name] = [m.to_table() for m in methods]
+                table[name] = [m.to_table(masked=masked) for m in methods]
         if self.policy is not None:
             table["policy"] = dict(self.policy)
         if self.output != Output():

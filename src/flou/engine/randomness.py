@@ -1,13 +1,11 @@
 """Randomness by keyed hash (SipHash-2-4, Aumasson & Bernstein 2012) of unit id and draw number.
 
-Each draw is a function of (secret, step, unit id, draw number) alone: neither the engine nor the
-order of rows matters, and nobody without the secret can replay it. The subkey of a step comes from
-HMAC-SHA256, so two steps or two plans never share draws.
+Each draw is a function of (secret, step, method and its parameters, unit id, draw number) alone:
+neither the engine nor the order of rows matters, and nobody without the secret can replay it. The
+subkey of a step comes from HMAC-SHA256.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +15,22 @@ from flou.engine.secret import Secret
 U64 = NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
 class Draws:
-    """The draws of one step, for units named by `ids` (integers or texts)."""
+    """The draws of one step, for units named by `ids` (integers or texts).
 
-    secret: Secret
-    step: int
-    method: str
+    They depend on the method's parameters as well, so that two noises of different size on the same file
+    are independent: their difference says nothing about anybody.
+    """
+
+    def __init__(self, secret: Secret, step: int, method: str, settings: str = "") -> None:
+        self._secret, self._purpose = secret, ("draw", step, method, settings)
+        #: Whether anything was drawn: a step that drew nothing can be replayed without the secret.
+        self.used = False
 
     def bits(self, ids: NDArray[np.generic], number: int = 0) -> U64:
         """64 random bits a unit."""
-        key = self.secret.derive("draw", self.step, self.method, number)
-        return keyed_hash(ids, key[:16])
+        self.used = True
+        return keyed_hash(ids, self._secret.derive(*self._purpose, number)[:16])
 
     def uniform(self, ids: NDArray[np.generic], number: int = 0) -> NDArray[np.float64]:
         """Uniform in the open interval (0, 1), 52 bits of it: safe for logarithms and normal quantiles."""

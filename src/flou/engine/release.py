@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flou.engine import native
-from flou.engine.guarantee import Proof
+from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.note import Note
 from flou.engine.result import Figure
 from flou.engine.secret import Origin
@@ -26,6 +26,7 @@ class Change:
     n_changed: int
     n_values_before: int | None = None
     n_values_after: int | None = None
+    dropped: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class Outcome:
     """What a protection's `_protect` returns: the data and the figures of the step."""
 
     data: Any
+    #: What the step promises about its output; each is proven at once and again at the end of the plan.
+    guarantees: tuple[Guarantee, ...] = ()
     changes: tuple[Change, ...] = ()
-    n_dropped: int = 0
     figures: Mapping[str, Figure] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
@@ -50,6 +52,8 @@ class Step:
     changes: tuple[Change, ...]
     figures: Mapping[str, Figure]
     notes: tuple[Note, ...]
+    #: Whether the step drew at random.
+    random: bool
     seconds: float
 
     def __getattr__(self, name: str) -> Any:
@@ -63,13 +67,40 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
+class Trail:
+    """What was done to data and promised about them; it travels with them, so that no promise is lost."""
+
+    steps: tuple[Step, ...] = ()
+    guarantees: tuple[Proof, ...] = ()
+    secret_origin: Origin = "entropy"
+
+
+@dataclass(frozen=True, eq=False)
 class Release:
     """Protected data ready to be attacked, measured, judged and written."""
 
     data: Any
-    steps: tuple[Step, ...]
-    guarantees: tuple[Proof, ...]
-    secret_origin: Origin
+    trail: Trail
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Each step as it was carried out."""
+        return self.trail.steps
+
+    @property
+    def guarantees(self) -> tuple[Proof, ...]:
+        """What was promised, proven on the final file."""
+        return self.trail.guarantees
+
+    @property
+    def secret_origin(self) -> Origin:
+        """Where the least trustworthy secret behind it came from."""
+        return self.trail.secret_origin
+
+    @property
+    def random(self) -> bool:
+        """Whether any step drew at random; if none did, the release replays without its secret."""
+        return any(step.random for step in self.steps)
 
     @property
     def test_only(self) -> bool:
@@ -90,6 +121,10 @@ class Release:
         schema = {"step": pl.Int64, "method": pl.String, "column": pl.String, "n_changed": pl.Int64,
                   "n_dropped": pl.Int64, "n_values_before": pl.Int64, "n_values_after": pl.Int64}  # fmt: skip
         return native.like(pl.DataFrame(rows, schema=schema, orient="row"), self.data.native_kind)
+
+    def to_frame(self, *, reveal: bool = False) -> Any:
+        """The rows as they would be published, in the user's frame type."""
+        return self.data.to_frame(reveal=reveal)
 
     def __repr__(self) -> str:
         lines = [f"Release of {self.data.n_records:,} records after {len(self.steps)} steps"]

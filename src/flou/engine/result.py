@@ -18,9 +18,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from flou.engine import native
+from flou.engine.charts import Look
 from flou.engine.errors import LazyInputError
 from flou.engine.note import Note
-from flou.engine.values import settings_text
+from flou.engine.values import Proportion, plain_text, settings_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -58,6 +59,8 @@ class Result:
     settings: dict[str, Any]
     value: float
     value_label: str
+    #: How the value is read: a share as a percentage, a count or a score as a number.
+    value_kind: Literal["share", "count", "score"] = "share"
     interval: Interval | None = None
     no_interval: str = ""
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -94,17 +97,28 @@ class Result:
             "test_only": self.test_only,
         }
 
+    def to_frame(self) -> Any:
+        """The figures, one a line."""
+        rows = [("value", self.value), *self.figures.items()]
+        return pl.DataFrame({"figure": [n for n, _ in rows], "value": [None if v is None else str(v) for _, v in rows]})
+
     def _rows(self) -> list[tuple[str, str]]:
-        rows = [(self.value_label, f"{self.value:.6g}")]
-        rows += [
-            (self.figure_labels.get(n, n), f"{v:,}" if isinstance(v, int) else f"{v}") for n, v in self.figures.items()
-        ]
-        return rows
+        rows = [(self.value_label, plain_text(self.headline))]
+        return rows + [(self.figure_labels.get(n, n), plain_text(v)) for n, v in self.figures.items()]
+
+    @property
+    def headline(self) -> float:
+        """The value in the form in which it is read."""
+        return Proportion(self.value) if self.value_kind == "share" else self.value
+
+    @property
+    def _heading(self) -> str:
+        parameters = settings_text(self.settings)
+        return f"{self.title} ({parameters})" if parameters else self.title
 
     def summary(self) -> str:
         """A few lines of text."""
-        parameters = settings_text(self.settings)
-        lines = [f"{self.title} ({parameters})" if parameters else self.title]
+        lines = [self._heading]
         lines += [f"  {label}: {shown}" for label, shown in self._rows()]
         lines += [f"  Note: {note}" for note in self.notes]
         return "\n".join(lines)
@@ -115,7 +129,7 @@ class Result:
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self._rows())
         notes = "".join(f"<p>{escape(str(n))}</p>" for n in self.notes)
-        return f"<table><caption>{escape(self.title)}</caption>{rows}</table>{notes}"
+        return f"<table><caption>{escape(self._heading)}</caption>{rows}</table>{notes}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -133,7 +147,7 @@ class RiskResult(Result):
     unit_label: str
     at_risk: NDArray[np.bool_] = field(repr=False)
     detail: Callable[[], pl.DataFrame] = field(repr=False)
-    chart: Callable[[RiskResult, str, int], alt.Chart] | None = field(default=None, repr=False)
+    chart: Callable[[RiskResult, Look], alt.Chart] | None = field(default=None, repr=False)
 
     @cached_property
     def by_key(self) -> Any:
@@ -156,13 +170,28 @@ class RiskResult(Result):
 
     @cached_property
     def units(self) -> Array:
-        """The figure of each record, in input order."""
+        """The figure of each record, in the order of the data's `to_frame()`."""
         return self.key_values[self._key_of_rows]
 
     @cached_property
     def flagged(self) -> NDArray[np.bool_]:
-        """Whether each record is at risk, in input order."""
+        """Whether each record is at risk, in the order of the data's `to_frame()`."""
         return self.at_risk[self._key_of_rows]
+
+    @property
+    def n_flagged(self) -> int:
+        """How many records are at risk."""
+        return int(self.keys.counts[self.at_risk].sum())
+
+    def without_flagged(self) -> native.Frame:
+        """The rows that are not at risk, where they are; for methods."""
+        flagged = self.keys.frame.filter(self.at_risk)
+        return native.match_keys(self.data.frame, flagged, list(self.keys.columns), "anti")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy that leaves the process keeps no array that was computed for another order of rows."""
+        computed = ("units", "flagged", "_key_of_rows", "by_key", "_by_key")
+        return {name: held for name, held in self.__dict__.items() if name not in computed}
 
     @cached_property
     def _key_of_rows(self) -> NDArray[np.intp]:
@@ -171,24 +200,20 @@ class RiskResult(Result):
                 "The rows stay in their engine and have no order, so there is no array of figures per record. "
                 "Use .joined(), which adds the column in the engine, or load the file with .collect() first."
             )
-        return self.keys.locate(native.collect(self.data.frame))
+        return self.keys.locate(native.collect(self.data.shown()))
 
-    def joined(self) -> Any:
-        """The rows with the figure as one more column named after the method; lazy input stays lazy."""
+    def joined(self, *, reveal: bool = False) -> Any:
+        """The data's `to_frame()` with the figure as one more column; lazy input stays lazy."""
         small = self.keys.frame.with_columns(pl.Series(unused(self.method, self.data.columns), self.key_values))
-        rows = native.match_keys(self.data.frame, small, list(self.keys.columns), "left")
+        rows = native.match_keys(self.data.shown(reveal=reveal), small, list(self.keys.columns), "left")
         return native.leave(rows, self.data.native_kind)
 
     def to_frame(self) -> Any:
         """The figures, one a line, in the user's frame type."""
-        rows = [("value", self.value), *self.figures.items()]
-        frame = pl.DataFrame(
-            {"figure": [r[0] for r in rows], "value": [None if r[1] is None else str(r[1]) for r in rows]}
-        )
-        return native.like(frame, self.data.native_kind)
+        return native.like(super().to_frame(), self.data.native_kind)
 
-    def plot(self, language: str = "en", min_count: int = 1) -> alt.Chart:
-        """A chart of aggregates (never of records); counts below `min_count` are not drawn."""
+    def plot(self, language: str = "en", *, min_count: int = 1, top: float | None = None) -> alt.Chart:
+        """A chart of aggregates, never of records; counts below `min_count` are not drawn, `top` ends the axis."""
         if self.chart is None:
             raise AttributeError(f"{self.method} has no chart.")
-        return self.chart(self, language, min_count)
+        return self.chart(self, Look(language, min_count, top))

@@ -23,6 +23,8 @@ Origin = Literal["file", "environment", "entropy", "test", "demonstration"]
 #: 128 bits, in bytes.
 MIN_BYTES = 16
 _DEMONSTRATION = "demonstration:"
+#: The demonstration secret that Flou publishes, by its hash: it is recognised wherever it comes from.
+_PUBLISHED = "eedb2375db13967d863eac5a3cf1f3483c9f3ebbd201fd69329aaa0bd2f2df64"
 
 
 class Secret:
@@ -45,8 +47,9 @@ class Secret:
             )
         if origin not in get_args(Origin):
             raise SecretError(f"origin = {origin!r} is not known; use one of {', '.join(get_args(Origin))}.")
+        published = hashlib.sha256(key).hexdigest() == _PUBLISHED
         object.__setattr__(self, "_key", key)
-        object.__setattr__(self, "origin", origin)
+        object.__setattr__(self, "origin", "demonstration" if published else origin)
 
     @classmethod
     def generate(cls) -> Secret:

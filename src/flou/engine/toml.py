@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import tomllib
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
-from flou.engine.errors import PlanError
+from flou.engine.errors import PlanError, did_you_mean
 from flou.engine.output import checked_path, written_whole
 
 #: The format of plan, schema and policy files. A newer one is refused.
@@ -21,7 +22,9 @@ def read(path: str | PathLike[str], what: str) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise PlanError(f"The {what} {str(path)!r} cannot be read ({error.strerror}).") from None
+        near = [p.name for p in file.parent.iterdir()] if file.parent.is_dir() and not file.exists() else []
+        hint = did_you_mean(file.name, near) if near else ""
+        raise PlanError(f"The {what} {str(path)!r} cannot be read ({error.strerror}).{hint}") from None
     except UnicodeDecodeError:
         raise PlanError(f"The {what} {str(path)!r} is not UTF-8 text.") from None
     try:
@@ -83,6 +86,8 @@ def _value(value: object) -> str:
         return repr(value)
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list | tuple):

@@ -11,6 +11,7 @@ from importlib import resources
 
 from flou.engine.errors import ParameterError
 from flou.engine.note import Note
+from flou.engine.values import Proportion, percent
 
 LANGUAGES = ("en", "fr")
 #: Places of a note that hold a method's title or a figure's label; others (columns, values) stay as they are.
@@ -38,6 +39,8 @@ class Words:
         return self(note.text, **values)
 
     def _shown(self, value: object) -> str:
+        if isinstance(value, Proportion):
+            return self.share(value)
         return self.number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
     def number(self, value: float) -> str:
@@ -48,15 +51,9 @@ class Words:
         return str(format_decimal(value, format=pattern, locale=self.language))
 
     def share(self, value: float) -> str:
-        """A share as a percentage, with enough digits that a small one does not read as zero."""
-        from babel.numbers import format_decimal
-
-        percent = 100 * value
-        digits = 1 if percent >= 1 else 2 if percent >= 0.1 else 3
-        if 0 < percent < 0.001:
-            return f"< {self.share(0.00001)}"
-        shown = "0" if percent == 0 else format_decimal(percent, format="0." + "0" * digits, locale=self.language)
-        return f"{shown}\u202f%" if self.language == "fr" else f"{shown}%"
+        """A share as a percentage."""
+        shown = percent(value)
+        return f"{shown.replace('.', ',')}\u202f%" if self.language == "fr" else f"{shown}%"
 
     @property
     def colon(self) -> str:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 from flou.decide.policy import Decision, Policy, Reason, Verdict
 from flou.describe.microdata import Microdata
+from flou.engine.errors import PlanError
 from flou.engine.note import Note
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress, listening, tell
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.secret import Secret
+from flou.engine.values import settings_text
 from flou.job.source import find_secret, plan_data
 from flou.reporting.document import Report
 
@@ -26,6 +28,7 @@ class Done:
     release: Release
     results: tuple[Result, ...]
     verdict: Verdict
+    policy: Policy | None
     secret: Secret
     #: (stage, seconds), for the log alone.
     timings: tuple[tuple[str, float], ...]
@@ -53,6 +56,8 @@ def carry_out(
     with listening(progress):
         clock = _Clock()
         policy = Policy.of_plan(plan.policy, plan.folder) if plan.policy is not None else None
+        if policy is not None:
+            _require_measured(policy, plan)
         key = find_secret(secret, plan)
         tell("read", 0, 1)
         original = plan_data(plan, engine)
@@ -69,7 +74,19 @@ def carry_out(
         clock.lap("compare")
         results = (*before, *after, *attacks, *comparisons)
         verdict = policy.judge(*results, release) if policy else _no_policy()
-        return Done(plan, original, release, results, verdict, key, tuple(clock.timings))
+        return Done(plan, original, release, results, verdict, policy, key, tuple(clock.timings))
+
+
+def _require_measured(policy: Policy, plan: Plan) -> None:
+    """A rule that the plan does not measure would withhold after all the work: say so before it."""
+    planned = [m for methods in (plan.measures, plan.attacks, plan.comparisons) for m in methods]
+    for rule in policy.rules:
+        if not any(m.name() == rule.method and rule.met_by(m.shown_settings()) for m in planned):
+            measured = ", ".join(f"{m.name()} ({settings_text(m.shown_settings())})" for m in planned) or "nothing"
+            raise PlanError(
+                f"The policy asks for {rule.method} ({settings_text(rule.settings)}), but the plan measures "
+                f"{measured}. Add it to the plan, as [[measure]]."
+            )
 
 
 def _measured(plan: Plan, data: Microdata | Release, when: str) -> list[Result]:

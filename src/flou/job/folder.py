@@ -66,6 +66,8 @@ def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Prog
         with listening(progress):
             _fill(done, temporary)
         temporary.chmod(0o755)
+        (temporary / "internal").chmod(0o700)  # for the office alone
+        (temporary / "internal").chmod(0o700)
         _put_in_place(temporary, out)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise OutputError(f"{str(out)!r} could not be written: {first_line(error)}. Nothing was left behind.") from None
@@ -116,7 +118,7 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
     public = sorted((folder / "public").iterdir()) if (folder / "public").exists() else []
     return {
         "flou": __version__,
-        "plan": done.plan.to_toml(),
+        "plan": done.plan.to_public_toml(),
         "inputs": _inputs(done),
         "secret": {"origin": done.secret.origin, "replayable": done.secret.replayable},
         "results": [r.to_dict() for r in done.results],
@@ -126,16 +128,26 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
             for s in done.release.steps
         ],
         "guarantees": [str(g) for g in done.release.guarantees],
+        "policy": None if done.policy is None else done.policy.model_dump(mode="json"),
         "verdict": done.verdict.to_dict(),
         "public": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in public},
     }  # fmt: skip
 
 
 def _inputs(done: Done) -> dict[str, str]:
+    """Every file that was read, by its HMAC under the secret."""
     plan = done.plan
     assert plan.data is not None
-    names = [n for n in (plan.data.source, plan.data.schema) if n and (plan.folder / n).is_file()]
-    return {Path(n).name: done.secret.identify(plan.folder / n) for n in names}
+    named = [plan.data.source, plan.data.schema, (plan.policy or {}).get("file")]
+    files: list[Path] = []
+    for name in (n for n in named if isinstance(n, str)):
+        path = plan.folder / name
+        files += [path] if path.is_file() else sorted(path.glob("*.parquet")) if path.is_dir() else _matching(path)
+    return {str(p.relative_to(plan.folder)): done.secret.identify(p) for p in files}
+
+
+def _matching(pattern: Path) -> list[Path]:
+    return sorted(p for p in pattern.parent.glob(pattern.name) if p.is_file()) if pattern.parent.is_dir() else []
 
 
 def _log(done: Done) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import polars as pl
-
 from flou.decide.policy import Decision, Verdict
 from flou.describe.microdata import Microdata
-from flou.describe.overview import Overview, overview
-from flou.engine import native
+from flou.describe.overview import ColumnOverview, Overview, overview
 from flou.engine.charts import to_svg
 from flou.engine.note import Note
 from flou.engine.release import Release, Step
@@ -107,9 +105,12 @@ class Content:
         if file.n_keys is None:
             return size
         keys = self.words(
-            "Its keys take {n} distinct combinations, undetermined values included; {m} complete ones are possible.",
-            n=file.n_keys, m=file.n_possible_keys,
-        )  # fmt: skip
+            "Its quasi-identifiers take {n} distinct combinations, {c} of them complete; "
+            "{m} complete ones are possible.",
+            n=file.n_keys,
+            c=file.n_complete_keys,
+            m=file.n_possible_keys,
+        )
         return f"{size} {keys}"
 
     @property
@@ -154,26 +155,33 @@ class Content:
         if result is None:
             return "–"
         n, total = result.figures.get("n_at_risk"), result.figures.get("n_records")
-        if isinstance(n, int) and isinstance(total, int):
+        if result.value_kind == "share" and isinstance(n, int) and isinstance(total, int):
             return self.share(n, total)
-        return self.words.share(result.value)
+        return self.words.share(result.value) if result.value_kind == "share" else self.words.number(result.value)
 
     def _figure(self, result: Result | None, name: str) -> str:
         value = None if result is None else result.figures.get(name)
         if value is None:
             return "–"
+        k = result.settings.get("k") if result is not None and name == "k" else None
+        if self.public and isinstance(k, int) and isinstance(value, int) and k <= value < self.min_count:
+            return f"≥ {self.words.number(k)}"  # what was asked for is met, and no more is said
         if isinstance(value, int) and not isinstance(value, bool):
             return self.count(value)
         return self.words.number(value) if isinstance(value, float) else str(value)
 
     def charts(self, pair: Pair) -> list[tuple[str, str]]:
-        """Caption and SVG of a measure's chart, before and after."""
-        out = []
+        """Caption and SVG of a measure's chart, before and after, drawn to one scale."""
         captions = (self.words("Before protection"), self.words("After protection"))
-        for caption, result in zip(captions, (pair.before, pair.after), strict=True):
-            if isinstance(result, RiskResult) and result.chart is not None:
-                out.append((caption, to_svg(result.plot(self.words.language, self.min_count if self.public else 1))))
-        return out
+        drawn = [
+            (c, r)
+            for c, r in zip(captions, (pair.before, pair.after), strict=True)
+            if isinstance(r, RiskResult) and r.chart is not None
+        ]
+        min_count = self.min_count if self.public else 1
+        tops = [_top(result.plot(min_count=min_count).to_dict()) for _, result in drawn]
+        top = math.ceil(max(tops, default=0.0) * 10) / 10
+        return [(c, to_svg(r.plot(self.words.language, min_count=min_count, top=top))) for c, r in drawn]
 
     def senses(self, pair: Pair) -> list[Sense]:
         """k-anonymity under every way of counting undetermined values."""
@@ -201,7 +209,7 @@ class Content:
         result = pair.after or pair.before
         if self.public or not isinstance(result, RiskResult):
             return None
-        frame: pl.DataFrame = pl.DataFrame(native.enter(result.by_key).frame.to_native()).head(_N_KEYS_SHOWN)
+        frame = result._by_key.head(_N_KEYS_SHOWN)
         header = [self.label(c) for c in result.keys.columns]
         header += [self.words("records"), self.words(result.unit_label)]
         chosen = [
@@ -214,9 +222,43 @@ class Content:
         ]
         return header, rows
 
+    def _value(self, column: str, value: object) -> str:
+        if value is None:
+            return self.words("undetermined")
+        return self.original.schema.value_label(column, value, self.words.language)
+
+    def limits(self) -> list[str]:
+        """What the verdict does not say, for those who sign."""
+        words = self.words
+        out = [
+            words(
+                "k-anonymity answers one question: can a person be singled out by the quasi-identifiers declared here? "
+                "It says nothing about what people with the same key have in common."
+            ),
+            words("A column that is not declared as a key is not counted, even if somebody could know it."),
+        ]
+        fine = [self.label(c.name) for c in self.file.columns if self._nearly_unique(c)]
+        if fine and not self.public:
+            text = (
+                "Exact amounts and dates can be matched with other files. "
+                "Published columns with very many distinct values: {columns}."
+            )
+            out.append(words(text, columns=", ".join(fine)))
+        else:
+            out.append(words("Exact amounts and dates can be matched with other files."))
+        return out
+
+    def _nearly_unique(self, column: ColumnOverview) -> bool:
+        """A published column, no key, with a distinct value for one record in twenty or more."""
+        return (
+            self.published(column.name) and "key" not in column.roles and 20 * column.n_distinct >= self.file.n_records
+        )
+
     def note(self, note: Note) -> str:
         """A remark; its counts are hidden in the public version when they are small."""
         values = {k: self.count(v) if isinstance(v, int) else v for k, v in note.values.items()}
+        if isinstance(values.get("column"), str):
+            values["column"] = self.label(str(values["column"]))
         return self.words.note(Note(note.text, values))
 
     def steps(self) -> Iterator[dict[str, Any]]:
@@ -226,10 +268,14 @@ class Content:
                 "number": step.number,
                 "title": self.words(step.method.title or step.method.name()),
                 "name": step.method.name(),
-                "settings": settings_text(step.method.shown_settings()),
+                "settings": settings_text(self._settings(step.method.shown_settings())),
                 "changed": self._changed_columns(step) if self.public else self._changed_values(step),
                 "notes": [self.note(n) for n in step.notes],
             }
+
+    def _settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Parameters for the audience: a mapping lists values of the original, which the public does not see."""
+        return {k: "…" if self.public and isinstance(v, dict) and "method" not in v else v for k, v in settings.items()}
 
     def _changed_columns(self, step: Step) -> list[str]:
         """For the public: which published columns a step touched; how much is the original's own affair."""
@@ -243,6 +289,9 @@ class Content:
         lines = []
         for change in step.changes:
             label = self.label(change.column)
+            if change.dropped:
+                lines.append(self.words("{column}: column dropped", column=label))
+                continue
             lines.append(self.words("{column}: {n} values changed", column=label, n=change.n_changed))
             if change.n_values_before is not None:
                 text = "{column}: {before} distinct values became {after}"
@@ -263,7 +312,19 @@ class Content:
             "test": "a test seed, which anybody can guess: for tests only",
             "demonstration": "the published demonstration secret: for synthetic data only",
         }
+        if not self.release.random and self.release.secret_origin != "test":
+            return self.words("nothing was drawn at random: the same plan and data give the same release")
         return self.words(origins[self.release.secret_origin])
 
-    def glossary(self) -> tuple[Term, ...]:
-        return glossary(self.words.language)
+    def glossary(self) -> list[Term]:
+        """The general terms, and those of the methods that were used."""
+        used = {step.method.name() for step in self.release.steps} | {r.method for r in self.results}
+        return [t for t in glossary(self.words.language) if not t.when or used & set(t.when)]
+
+
+def _top(chart: dict[str, Any]) -> float:
+    """The largest share that a chart draws, so that two charts can share an axis."""
+    data: list[dict[str, Any]] = chart.get("data", {}).get("values") or next(
+        iter(chart.get("datasets", {}).values()), []
+    )
+    return max((float(row["share"]) for row in data if "share" in row), default=0.0)

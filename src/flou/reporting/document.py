@@ -7,7 +7,7 @@ no key, and no count below the policy's threshold. Neither holds a script, a dat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from os import PathLike
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flou._version import __version__
-from flou.decide.policy import Verdict
+from flou.decide.policy import Decision, Verdict
 from flou.describe.microdata import Microdata
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.values import settings_text
-from flou.engine.words import Words
+from flou.engine.words import LANGUAGES, Words
 from flou.reporting.content import Content
 
 Audience = Literal["internal", "public"]
@@ -41,7 +41,7 @@ class Report:
         *,
         results: Sequence[Result] = (),
         verdict: Verdict | None = None,
-        title: str = "",
+        title: str | Mapping[str, str] = "",
     ) -> None:
         if not isinstance(original, Microdata) or not isinstance(release, Release):
             raise ParameterError("Report takes the original Microdata and the Release made from it.")
@@ -50,13 +50,16 @@ class Report:
         if verdict is not None and not isinstance(verdict, Verdict):
             raise ParameterError(f"verdict= takes what Policy.judge gives, not {type(verdict).__name__}.")
         self._original, self._release = original, release
-        self._results, self._verdict, self._title = tuple(results), verdict, title
+        self._results, self._verdict = tuple(results), verdict
+        self._title = dict.fromkeys(LANGUAGES, title) if isinstance(title, str) else dict(title)
 
     def html(self, *, language: str = "en", audience: Audience = "internal") -> str:
         """The page as text."""
         if audience not in ("internal", "public"):
             raise ParameterError(f"audience = {audience!r} is not known; use internal or public.")
         words = Words(language)
+        if audience == "public" and self._verdict is not None and self._verdict.decision is Decision.WITHHOLD:
+            raise OutputError("The release is withheld, so there is no public report: ask for the internal one.")
         content = Content(self._original, self._release, self._results, self._verdict, words, audience == "public")
         page: str = _template().render(
             _=words,
@@ -66,7 +69,7 @@ class Report:
             audience=audience,
             language=language,
             version=__version__,
-            title=self._title or content.title,
+            title=self._title.get(language) or content.title,
             verdict=self._verdict,
             style=_style(),
         )
@@ -87,6 +90,9 @@ class Report:
         with written_whole(target, overwrite=overwrite) as file:
             file.write(text.encode())
         return target
+
+    def __repr__(self) -> str:
+        return f"Report on {self._release.data.n_records:,} records; .save(path) writes it, .html() is the page"
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{_escaped(self.html())}" style="width:100%;height:600px;border:0"></iframe>'

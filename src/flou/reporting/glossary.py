@@ -10,16 +10,20 @@ from importlib import resources
 
 @dataclass(frozen=True)
 class Term:
-    """One term: its name and definition in one language."""
+    """One term: its name and definition in one language, and the methods that it belongs to, if to some only."""
 
     code: str
     name: str
     definition: str
+    when: tuple[str, ...] = ()
 
 
 @cache
 def glossary(language: str) -> tuple[Term, ...]:
     """All terms in a language, in its alphabetical order."""
     text = (resources.files("flou.reporting") / "glossary.toml").read_text(encoding="utf-8")
-    terms = [Term(code, t[language]["name"], t[language]["definition"]) for code, t in tomllib.loads(text).items()]
+    terms = [
+        Term(code, t[language]["name"], t[language]["definition"], tuple(t.get("when", ())))
+        for code, t in tomllib.loads(text).items()
+    ]
     return tuple(sorted(terms, key=lambda t: t.name.casefold()))

@@ -157,7 +157,7 @@ def like(frame: pl.DataFrame, kind: Kind) -> Any:
         return pandas.from_polars(frame)
     if kind == "pyarrow":
         return frame.to_arrow()
-    return frame
+    return frame.clone()
 
 
 def match_keys(frame: Frame, keys: pl.DataFrame, on: list[str], how: Match) -> Frame:

@@ -18,10 +18,11 @@ def match(relation: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi",
     `relation.query` runs on the relation's own connection, where a frame of another connection could
     not be joined; the key table travels as literal rows, so nothing is left registered behind.
     """
-    condition = " AND ".join(f"rows_.{_quoted(c)} IS NOT DISTINCT FROM keys_.{_quoted(c)}" for c in on)
-    extra = "".join(f", keys_.{_quoted(c)}" for c in keys.columns if c not in on) if how == "left" else ""
-    source = f"({_values(keys)}) AS keys_"
-    return relation.query("rows_", f"SELECT rows_.*{extra} FROM rows_ {how.upper()} JOIN {source} ON {condition}")
+    condition = " AND ".join(f"__flou_rows.{_quoted(c)} IS NOT DISTINCT FROM __flou_keys.{_quoted(c)}" for c in on)
+    extra = "".join(f", __flou_keys.{_quoted(c)}" for c in keys.columns if c not in on) if how == "left" else ""
+    source = f"({_values(keys)}) AS __flou_keys"
+    sql = f"SELECT __flou_rows.*{extra} FROM __flou_rows {how.upper()} JOIN {source} ON {condition}"
+    return relation.query("__flou_rows", sql)
 
 
 def _values(keys: pl.DataFrame) -> str:
@@ -34,7 +35,7 @@ def _values(keys: pl.DataFrame) -> str:
         "(" + ", ".join(f"CAST({_literal(v)} AS {t})" for v, t in zip(row, types, strict=True)) + ")"
         for row in keys.iter_rows()
     )
-    return f"SELECT * FROM (VALUES {rows}) AS literal_({names})"
+    return f"SELECT * FROM (VALUES {rows}) AS __flou_literal({names})"
 
 
 def _sql_type(dtype: pl.DataType) -> str:

@@ -25,10 +25,10 @@ def to_polars(frame: Any) -> pl.DataFrame:
 def _series(name: str, column: Any) -> pl.Series:
     kind = getattr(column.dtype, "kind", "O")
     if isinstance(column.dtype, np.dtype) and kind in "iufb":
-        series = pl.Series(name, column.to_numpy(), nan_to_null=True)
+        series = pl.Series(name, column.to_numpy(copy=True), nan_to_null=True)
         return _whole_as_integers(series) if kind == "f" else series
     if isinstance(column.dtype, np.dtype) and kind == "M":
-        return pl.Series(name, column.to_numpy())
+        return pl.Series(name, column.to_numpy(copy=True))
     _require_one_type(name, column)
     quick = _through_arrow(name, column)
     if quick is not None:

@@ -6,13 +6,12 @@ biased. It is right for the few that nothing else saves.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine import native
-from flou.engine.errors import Infeasible
+from flou.engine.errors import Infeasible, ParameterError
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Measure, Protection
 from flou.engine.note import Note
@@ -20,6 +19,7 @@ from flou.engine.parameters import Share
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.values import percent, settings_text
 
 
 class DropIdentifiers(Protection):
@@ -40,15 +40,14 @@ class DropIdentifiers(Protection):
         names = data.schema.identifiers
         n = data.n_records
         kept = [c for c in data.columns if c not in names]
-        changes = tuple(Change(name, n) for name in names)
+        changes = tuple(Change(name, n, dropped=True) for name in names)
         notes = () if names else (Note("the schema declares no identifiers: nothing was dropped"),)
         frame = data.frame.select(*kept) if names else data.frame
-        return Outcome(data.with_frame(frame, data.schema.without(names)), changes=changes, notes=notes)
-
-    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
-        names = set(before.schema.identifiers)
+        gone = set(names)
         promise = Note("no column names a person directly")
-        return (Guarantee(promise, lambda data: len(names & set(data.columns))),)  # type: ignore[attr-defined]
+        guarantee = Guarantee(promise, lambda after: len(gone & set(after.columns)))  # type: ignore[attr-defined]
+        released = data.with_frame(frame, data.schema.without(names))
+        return Outcome(released, guarantees=(guarantee,), changes=changes, notes=notes)
 
 
 class DropRecords(Protection):
@@ -67,34 +66,35 @@ class DropRecords(Protection):
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         total = data.n_records
-        current, dropped, rounds = data, 0, 0
+        current, rounds = data, 0
         while True:
-            result = self.measure.measure(current)
-            n_flagged = int(result.keys.counts[result.at_risk].sum())
-            if not n_flagged:
+            try:
+                result = self.measure.measure(current)
+            except ParameterError:
+                if not rounds:
+                    raise
+                raise self._infeasible(total, total, rounds) from None  # fewer records are left than k
+            if not result.n_flagged:
                 break
             rounds += 1
-            dropped += n_flagged
+            dropped = total - result.keys.n_records + result.n_flagged
             tell("protect: drop_records", dropped, total)
             if dropped == total or dropped > self.max_share * total:
                 raise self._infeasible(dropped, total, rounds)
-            gone = result.keys.frame.filter(result.at_risk)
-            current = current.with_frame(native.match_keys(current.frame, gone, list(result.keys.columns), "anti"))
-        return Outcome(current, n_dropped=dropped, figures={"n_dropped": dropped, "rounds": rounds})
+            current = current.with_frame(result.without_flagged())
+        dropped = total - result.keys.n_records
+        return Outcome(current, guarantees=(self._guarantee(),), figures={"n_dropped": dropped, "rounds": rounds})
 
     def _infeasible(self, dropped: int, total: int, rounds: int) -> Infeasible:
-        best = f"{dropped:,} of {total:,} records flagged after {rounds} rounds"
+        best = f"{dropped:,} of {total:,} records ({percent(dropped / total)}%) flagged, in {rounds} rounds"
         if dropped == total:
             step = "Recode the keys to coarser levels first."
             return Infeasible("DropRecords would drop every record.", best=best, next_step=step)
         step = "Recode the keys to coarser levels first, or raise max_share."
         return Infeasible(f"DropRecords would drop more than max_share = {self.max_share}.", best=best, next_step=step)
 
-    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
-        promise = Note("no record is flagged by {measure}", {"measure": repr(self.measure)})
-
-        def violations(data: object) -> int:
-            result = self.measure.measure(data)
-            return int(result.keys.counts[result.at_risk].sum())
-
-        return (Guarantee(promise, violations),)
+    def _guarantee(self) -> Guarantee:
+        settings = settings_text(self.measure.shown_settings())
+        values: dict[str, object] = {"method": self.measure.title, "settings": settings}
+        promise = Note("no record is flagged by {method} ({settings})", values)
+        return Guarantee(promise, lambda after: self.measure.measure(after).n_flagged)

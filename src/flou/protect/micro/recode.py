@@ -7,14 +7,13 @@ Reference: Hundepool et al. (2012), *Statistical Disclosure Control*.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, HierarchyError, ParameterError, listed
-from flou.engine.guarantee import Guarantee
 from flou.engine.method import Protection, require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs
@@ -51,13 +50,17 @@ class Recode(Protection):
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         require_columns(data, (self.column,), "Recode")
         if self.column == data.schema.weight or self.column in data.schema.hidden:
-            raise DataError(f"{self.column!r} is a {data.schema.role(self.column)}: it has no groups to be recoded to.")
+            roles = ", ".join(data.schema.roles(self.column))
+            raise DataError(f"{self.column!r} is {roles}: it has no groups to be recoded to.")
         observed, _ = value_counts(data, self.column)
         mapping = self._mapping(data, known_values(data, self.column, observed))
         hierarchy = self._rest(data, mapping) if self.level is not None else None
         schema = schema_after(data.schema, self.column, mapping, hierarchy)
         recoded, change = replace_values(data, self.column, mapping, schema)
-        return Outcome(recoded, changes=(change,))
+        targets = {text_of(v) for v in mapping.values()}
+        gone = {text_of(v) for v in mapping} - targets
+        promise = Note("no value of {column} finer than its recoding is left", {"column": self.column})
+        return Outcome(recoded, guarantees=(none_left(self.column, gone, promise),), changes=(change,))
 
     def _mapping(self, data: Microdata, values: list[object]) -> dict[object, object]:
         keep = data.schema.not_applicable.get(self.column, ())
@@ -97,18 +100,12 @@ class Recode(Protection):
         rows = {text_of(mapping[v]): tuple(str(level[v]) for level in above) for v in values}
         return Hierarchy(table=tuple(rows.items()), names=hierarchy.names[number:]) if rows else None
 
-    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
-        observed, _ = value_counts(before, self.column)
-        mapping = self._mapping(before, known_values(before, self.column, observed))
-        targets = {text_of(v) for v in mapping.values()}
-        gone = {text_of(v) for v in mapping} - targets
-        promise = Note("no value of {column} finer than its recoding is left", {"column": self.column})
-        return (none_left(self.column, gone, promise),)
-
 
 def _one_type(mapping: dict[object, object]) -> dict[object, object]:
     """Mixed results (a code kept beside text labels) become text, so that the column has one type."""
     kinds = {type(v) for v in mapping.values()}
-    if len(kinds) <= 1 or kinds <= {int, float}:
+    if len(kinds) <= 1:
         return mapping
+    if kinds == {int, float}:
+        return {old: float(new) for old, new in mapping.items()}  # type: ignore[arg-type]
     return {old: text_of(new) for old, new in mapping.items()}

@@ -43,10 +43,7 @@ def replace_values(
     new = [mapping[v] for v in observed]
     n_changed = sum(counts[v] for v in observed if text_of(v) != text_of(mapping[v]))
     if observed:
-        target = pl.Series(new, strict=True).dtype
-        dtype: Any = {pl.String: nw.String, pl.Boolean: nw.Boolean}.get(
-            type(target), nw.Float64 if target.is_float() else nw.Int64
-        )
+        dtype = nw.from_native(pl.Series(new, strict=True), series_only=True).dtype
         frame = data.frame.with_columns(
             nw.col(column).replace_strict(observed, new, default=nw.lit(None, dtype), return_dtype=dtype).alias(column)
         )
@@ -72,10 +69,18 @@ def schema_after(schema: Schema, column: str, mapping: Mapping[Any, Any], hierar
         modalities=modalities,
         hierarchies=hierarchies,
         types=types,
+        not_applicable=_kept_codes(schema, column, image),
         undetermined={c: v for c, v in schema.undetermined.items() if c != column},
         value_labels={c: v for c, v in schema.value_labels.items() if c != column},
         incoherent=coarsened_rules(schema.incoherent, column, mapping),
     )
+
+
+def _kept_codes(schema: Schema, column: str, image: Mapping[str, Any]) -> dict[str, Any]:
+    """Not-applicable codes that the mapping left as they are; one that was mapped away is no code any more."""
+    codes = {c: v for c, v in schema.not_applicable.items() if c != column}
+    kept = tuple(c for c in schema.not_applicable.get(column, ()) if text_of(image.get(text_of(c), c)) == text_of(c))
+    return {**codes, column: kept} if kept else codes
 
 
 def coarsened_rules(rules: Sequence[Rule], column: str, mapping: Mapping[Any, Any]) -> tuple[Rule, ...]:
@@ -89,17 +94,19 @@ def coarsened_rules(rules: Sequence[Rule], column: str, mapping: Mapping[Any, An
         children.setdefault(text_of(new), set()).add(text_of(old))
     new_value = {text_of(new): new for new in mapping.values()}
     kept: list[Rule] = []
-    forbidden: dict[tuple[tuple[str, Any], ...], set[str]] = {}
+    forbidden: dict[tuple[tuple[str, str], ...], set[str]] = {}
+    others: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
     for rule in rules:
         if column not in rule:
             kept.append(rule)
         else:
-            rest = tuple(sorted((c, v) for c, v in rule.items() if c != column))
+            rest = tuple(sorted((c, text_of(v)) for c, v in rule.items() if c != column))
+            others[rest] = {c: v for c, v in rule.items() if c != column}
             forbidden.setdefault(rest, set()).add(text_of(rule[column]))
     for rest, values in forbidden.items():
         for parent, parts in children.items():
             if parts <= values:
-                kept.append({**dict(rest), column: new_value[parent]})
+                kept.append({**others[rest], column: new_value[parent]})
     return tuple(kept)
 
 

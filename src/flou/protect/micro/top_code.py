@@ -8,7 +8,7 @@ value. It keeps every value on the near side. Reference: Hundepool et al. (2012)
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import narwhals as nw
 from pydantic import Field, model_validator
@@ -22,7 +22,8 @@ from flou.engine.note import Note
 from flou.engine.parameters import Number
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
-from flou.protect.micro.replaced import schema_after
+from flou.engine.values import codes_in, text_of
+from flou.protect.micro.replaced import known_values, schema_after, value_counts
 
 
 class _OneSided(Protection):
@@ -75,10 +76,14 @@ class _OneSided(Protection):
         found = native.collect(measured.select(value)).item()
         if found is None:
             raise DataError(f"The column {self.column!r} has no value, so it has no quantile.")
-        # rounded towards the middle, so that no more than the quantile's share stays visible
-        unit = self.unit or 10.0 ** (math.floor(math.log10(abs(float(found)))) - 1 if found else 0)
-        steps = float(found) / unit
-        bound = (math.floor(steps) if self._side > 0 else math.ceil(steps)) * unit
+        # rounded towards the middle, so that no more than the quantile's share stays visible; the small
+        # allowance keeps a quantile that is round already where it is
+        whole = data.frame.collect_schema()[self.column].is_integer()
+        exact = float(found)
+        unit = self.unit or 10.0 ** (math.floor(math.log10(abs(exact))) - 1 if exact else 0)
+        unit = max(unit, 1.0) if whole and self.unit is None else unit
+        rounded = math.floor(exact / unit + 1e-9) if self._side > 0 else math.ceil(exact / unit - 1e-9)
+        bound = rounded * unit
         return float(round(bound, 10))
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
@@ -103,19 +108,34 @@ class _OneSided(Protection):
         kind = nw.Int64 if dtype.is_integer() else nw.Float64
         value = nw.when(coded).then(nw.lit(shown, kind)).otherwise(nw.col(self.column).cast(kind))
         frame = data.frame.with_columns(value.alias(self.column))
-        declared = {
-            v: (shown if self._is_coded(data, v, bound) else v) for v in data.declared_modalities.get(self.column, ())
-        }
+        if shown in self._codes(data):
+            raise ParameterError(f"{shown} means not applicable in {self.column!r}: it cannot also stand for values.")
+        # of a key every value is mapped, so that its modalities and coherence rules speak of the new values
+        is_key = self.column in data.schema.keys
+        values = known_values(data, self.column, value_counts(data, self.column)[0]) if is_key else []
+        declared = {v: (shown if self._is_coded(data, v, bound) else v) for v in values}
         schema = schema_after(data.schema, self.column, declared, data.schema.hierarchies.get(self.column))
-        schema = schema.with_changes(types=data.schema.types, value_labels=data.schema.value_labels)
+        labels = {
+            text: label
+            for text, label in data.schema.value_labels.get(self.column, {}).items()
+            if not self._is_coded(data, text, bound)
+        }
+        value_labels = {**schema.value_labels, **({self.column: labels} if labels else {})}
+        schema = schema.with_changes(types=data.schema.types, value_labels=value_labels)
         return Outcome(
             data.with_frame(frame, schema),
+            guarantees=(self._guarantee(bound, shown),),
             changes=(Change(self.column, n),),
             figures={"bound": bound, "replacement": shown, "n_coded": n},
         )
 
     def _is_coded(self, data: Microdata, value: object, bound: float) -> bool:
-        return isinstance(value, int | float) and value not in self._codes(data) and self._beyond(value, bound)
+        """Whether a value, perhaps declared as text, lies beyond the bound."""
+        try:
+            number = float(text_of(value))
+        except ValueError:
+            return False
+        return number not in self._codes(data) and self._beyond(number, bound)
 
     def _coded(self, data: Microdata, bound: float) -> nw.Expr:
         """Records to code: beyond the bound, and not a not-applicable code such as 999."""
@@ -126,24 +146,22 @@ class _OneSided(Protection):
 
     def _codes(self, data: Microdata) -> list[float]:
         """Codes such as 999 that stand for "not applicable": they are neither coded nor measured."""
-        return [v for v in data.schema.not_applicable.get(self.column, ()) if isinstance(v, int | float)]
+        dtype = data.frame.collect_schema()[self.column]
+        return codes_in(dtype, data.schema.not_applicable.get(self.column, ()))
 
-    def _guarantees(self, before: Any, after: Any) -> tuple[Guarantee, ...]:
-        bound = self._bound(before)
-        limit = self._shown(bound)
-
+    def _guarantee(self, bound: float, shown: float) -> Guarantee:
         def violations(data: object) -> int:
             assert isinstance(data, Microdata)
             if self.column not in data.columns or not data.frame.collect_schema()[self.column].is_numeric():
                 return 0  # dropped or recoded since: its values are no longer shown
-            return data.count_where(self._coded(data, bound) & (nw.col(self.column) != limit))
+            return data.count_where(self._coded(data, bound) & (nw.col(self.column) != shown))
 
         text = (
             "no value of {column} above {bound} is shown"
             if self._side > 0
             else "no value of {column} below {bound} is shown"
         )
-        return (Guarantee(Note(text, {"column": self.column, "bound": bound}), violations),)
+        return Guarantee(Note(text, {"column": self.column, "bound": bound}), violations)
 
 
 def _whole(number: float, what: str, column: str) -> int:

@@ -1,6 +1,6 @@
 """k-anonymity (Samarati & Sweeney 1998): each key is shared by at least k records.
 
-With undetermined values the figure depends on what a null may stand for; see `frequency`. The default,
+With undetermined values the figure depends on what a null may stand for. The default,
 `pessimistic` (Saoud), takes the rarest key the record could have. Only `category` says how many
 records look exactly alike; the wildcard senses let wholly undetermined records carry the count, which
 the result warns of.
@@ -19,7 +19,8 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.engine.errors import DataError, ParameterError
+from flou.engine.charts import Look, bars
+from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.method import RiskMeasure, require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
@@ -50,9 +51,12 @@ class KAnonymity(RiskMeasure):
         columns, strata = data.schema.keys, self.by or ()
         if not columns:
             raise DataError(
-                "No keys are declared. Say which columns an intruder may know: flou.Microdata(frame, keys=[…])."
+                "No keys are declared: say which columns an intruder may know, with keys=[…] or in a schema."
             )
         require_columns(data, strata, "by")
+        hidden = [c for c in strata if c in data.schema.hidden]
+        if hidden:
+            raise DataError(f"by names {listed(hidden)}, which is never published: strata are columns that people see.")
         table = data.key_table((*columns, *(s for s in strata if s not in columns)))
         if self.k > table.n_records:
             raise ParameterError(f"k = {self.k} is larger than the file: it has {table.n_records:,} records.")
@@ -100,9 +104,12 @@ class KAnonymity(RiskMeasure):
         table = space.keys
         wholly = (space.free_codes == -1).all(axis=1)
         n_wholly = int(table.counts[wholly].sum())
-        carried = ~wholly & (frequencies >= self.k) & (frequencies - n_wholly < self.k)
         if not n_wholly:
             return ()
+        # within strata they count for their own stratum alone, which is then the anchor
+        anchor = space.anchors[1]
+        of_anchor = np.bincount(anchor, weights=np.where(wholly, table.counts, 0)).astype(np.int64)
+        carried = ~wholly & (frequencies >= self.k) & (frequencies - of_anchor[anchor] < self.k)
         return (
             Note(
                 "{n_wholly} records have every key undetermined and count for every key; without them {n_carried} "
@@ -144,17 +151,15 @@ def frequency_classes(result: RiskResult) -> pl.DataFrame:
     )
 
 
-def frequency_chart(result: RiskResult, language: str = "en", min_count: int = 1) -> alt.Chart:
+def frequency_chart(result: RiskResult, look: Look) -> alt.Chart:
     """Share of records by how many records share their key; classes of few records are left out."""
-    from flou.engine.charts import bars
-
     classes = frequency_classes(result)
     return bars(
-        classes.filter((pl.col("records") == 0) | (pl.col("records") >= min_count)),
+        classes.filter((pl.col("records") == 0) | (pl.col("records") >= look.min_count)),
         category="class",
         value="share",
         flag="at_risk",
         titles=("records that share the key", "share of records"),
         flag_names=("below k", "k or more"),
-        language=language,
+        look=look,
     )

@@ -11,10 +11,18 @@ from flou.job import source as sources
 
 
 def load(
-    source: str, schema: str | None, keys: str | None, engine: str | None, delimiter: str | None, encoding: str | None
+    source: str,
+    schema: str | None,
+    keys: str | None,
+    *,
+    engine: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    decimal: str | None,
 ) -> Microdata:
     """Read a file or a data set, with a schema file or with keys by name."""
     if schema is not None and keys is not None:
         raise ParameterError("Give --schema or --keys, not both: a schema names the keys.")
     names = [k.strip() for k in keys.split(",")] if keys is not None else []
-    return sources.load(DataSource(source, schema, engine, delimiter, encoding), Path(), engine=engine, keys=names)
+    where = DataSource(source, schema, engine, delimiter, encoding, decimal)
+    return sources.load(where, Path(), engine=engine, keys=names)

@@ -33,6 +33,7 @@ EngineName = Annotated[Optional[str], typer.Option("--engine", help="polars (def
 Delimiter = Annotated[Optional[str], typer.Option("--delimiter", help="Delimiter of a CSV file.")]  # noqa: UP045
 Encoding = Annotated[Optional[str], typer.Option("--encoding", help="Encoding of a CSV file.")]  # noqa: UP045
 Keys = Annotated[Optional[str], typer.Option("--keys", help="Key columns, by commas, instead of a schema.")]  # noqa: UP045
+Decimal = Annotated[Optional[str], typer.Option("--decimal", help='Decimal mark of a CSV file: "." or ",".')]  # noqa: UP045
 SecretFile = Annotated[Optional[str], typer.Option("--secret", help="Secret file; before the plan's own.")]  # noqa: UP045
 PlanFile = Annotated[str, typer.Argument(help="Plan file (TOML).")]
 
@@ -55,12 +56,21 @@ def describe(
     engine: EngineName = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    decimal: Decimal = None,
+    save_schema: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--save-schema", help="Write a schema file to start from, with every column and its type."),
+    ] = None,
 ) -> None:
     """Say what a file is: columns, roles, types, missing values, keys."""
     from flou.cli.data import load
     from flou.cli.show import show_overview
 
-    show_overview(load(source, schema, keys, engine, delimiter, encoding))
+    data = load(source, schema, keys, engine=engine, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    show_overview(data.describe())
+    if save_schema is not None:
+        data.describe().draft_schema().save(save_schema)
+        typer.echo(f"Written: {save_schema}. Give each column its role: key, sensitive, identifier, id, weight, …")
 
 
 @app.command(context_settings=_METHOD_OPTIONS)
@@ -73,6 +83,7 @@ def risk(
     engine: EngineName = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    decimal: Decimal = None,
 ) -> None:
     """Measure the risk of a file. The measure's parameters are options: --k 3 --missing orthodox."""
     from flou.cli.data import load
@@ -80,7 +91,8 @@ def risk(
     from flou.cli.show import show_result
 
     measure = method_from_options("measure", method, context.args)
-    show_result(measure.measure(load(source, schema, keys, engine, delimiter, encoding)))  # type: ignore[attr-defined]
+    data = load(source, schema, keys, engine=engine, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    show_result(measure.measure(data))  # type: ignore[attr-defined]
 
 
 @app.command(context_settings=_METHOD_OPTIONS)
@@ -95,6 +107,7 @@ def protect(
     engine: EngineName = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    decimal: Decimal = None,
 ) -> None:
     """Apply one protection. Its parameters are options: --method recode --column age --level 1."""
     import flou
@@ -108,7 +121,8 @@ def protect(
     if out is not None:
         require_writable(out)
     key = find_secret(secret)
-    release = protection.protect(load(source, schema, keys, engine, delimiter, encoding), secret=key)  # type: ignore[attr-defined]
+    data = load(source, schema, keys, engine=engine, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    release = protection.protect(data, secret=key)  # type: ignore[attr-defined]
     show_release(release)
     if out is not None:
         typer.echo(f"Written: {flou.write(release, out)} (no policy has judged it)")

@@ -15,7 +15,7 @@ from flou.engine.plan_schema import summary_of
 from flou.engine.values import settings_text
 
 if TYPE_CHECKING:
-    from flou.describe.microdata import Microdata
+    from flou.describe.overview import Overview
     from flou.engine.release import Release
     from flou.engine.result import RiskResult
 
@@ -31,11 +31,8 @@ def _table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def show_overview(data: Microdata) -> None:
+def show_overview(found: Overview) -> None:
     """One line a column, and the keys."""
-    from flou.describe.overview import overview
-
-    found = overview(data)
     out = console()
     out.print(f"{found.n_records:,} records, {len(found.columns)} columns")
     table = _table(

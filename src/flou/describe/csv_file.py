@@ -39,6 +39,7 @@ def scan_csv(
     *,
     delimiter: str | None,
     encoding: str,
+    decimal: str,
     types: Mapping[str, ColumnType],
     undetermined: Mapping[str, Sequence[object]],
 ) -> pl.LazyFrame:
@@ -46,6 +47,8 @@ def scan_csv(
     name = str(paths[0])
     if not isinstance(encoding, str) or not _known(encoding):
         raise DataError(f"encoding = {encoding!r} is not known; use utf-8, latin-1, cp1252, …")
+    if decimal not in (".", ","):
+        raise DataError(f'decimal = {decimal!r} must be "." or ",".')
     header = _header(paths[0], encoding)
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()):
         raise DataError(f"delimiter = {delimiter!r} must be a single character, of ASCII.")
@@ -59,14 +62,16 @@ def scan_csv(
         if header.count(other):
             raise DataError(f"{name!r} has one column with the delimiter {delimiter!r}; its header suggests {other!r}.")
     try:
+        for path in paths:
+            _require_full_lines(path, separator, encoding, len(columns))
         scans = [_scan_text(path, separator, encoding, columns) for path in paths]
         rows = scans[0] if len(scans) == 1 else pl.concat(scans)
-        return _typed(_without_codes(rows, undetermined), types, name)
+        return _typed(_with_points(_without_codes(rows, undetermined), decimal, types), types, name)
     except UnicodeDecodeError as error:
-        raise DataError(f'{name!r} is not {encoding} ({error.reason}). Try encoding="latin-1".') from None
+        raise DataError(f"{name!r} is not {encoding} ({error.reason}). Give its encoding, such as latin-1.") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         message = first_line(error)
-        hint = ' Pass encoding=, for instance "latin-1".' if "utf" in message.lower() else " Is the delimiter right?"
+        hint = " Give its encoding, latin-1 for instance." if "utf" in message.lower() else " Is the delimiter right?"
         raise DataError(f"{name!r} cannot be read as a CSV file: {message}.{hint}") from None
 
 
@@ -83,6 +88,38 @@ def _scan_text(path: Path, separator: str, encoding: str, columns: list[str]) ->
         return pl.scan_csv(path, separator=separator, infer_schema=False, glob=False, new_columns=columns)
     text = path.read_text(encoding=encoding)
     return pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, new_columns=columns).lazy()
+
+
+def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -> None:
+    """Refuse lines with too few or too many fields: a cut line would otherwise end in undetermined values.
+
+    Without quotes a count of separators tells; with quotes the lines are parsed one by one.
+    """
+    with path.open("rb") as file:
+        quoted = any(b'"' in block for block in iter(lambda: file.read(1 << 20), b""))
+    if quoted:
+        with path.open(encoding=encoding, newline="") as text:
+            lines = enumerate(csv.reader(text, delimiter=separator), start=1)
+            wrong = [n for n, fields in lines if fields and len(fields) != width][:5]
+    else:
+        raw = pl.scan_csv(
+            path, separator="\x01", quote_char=None, has_header=False, new_columns=["line"], infer_schema=False,
+            glob=False, encoding="utf8-lossy",
+        )  # fmt: skip
+        fields = pl.col("line").str.count_matches(separator, literal=True) + 1
+        wrong = (
+            raw.with_row_index("n", offset=1)
+            .filter(pl.col("line").is_not_null() & (fields != width))
+            .head(5)
+            .select("n")
+            .collect()["n"]
+            .to_list()
+        )
+    if wrong:
+        raise DataError(
+            f"{str(path)!r} has lines that do not have {width} fields as the header has: line {listed(wrong)}. "
+            "The file is cut or damaged, or its delimiter is another."
+        )
 
 
 def _columns(header: str, separator: str, name: str) -> list[str]:
@@ -103,7 +140,7 @@ def _header(path: Path, encoding: str) -> str:
         with path.open(encoding="utf-8-sig" if plain else encoding, newline="") as file:
             return file.readline().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise DataError(f'{str(path)!r} is not {encoding}. Pass encoding=, for instance "latin-1".') from None
+        raise DataError(f"{str(path)!r} is not {encoding}. Give its encoding, latin-1 for instance.") from None
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read ({first_line(error)}).") from None
 
@@ -113,6 +150,16 @@ def _without_codes(rows: pl.LazyFrame, undetermined: Mapping[str, Sequence[objec
     names = rows.collect_schema().names()
     codes = {c: [text_of(v) for v in values] for c, values in undetermined.items() if c in names}
     return rows.with_columns(pl.when(~pl.col(c).is_in(v)).then(pl.col(c)).alias(c) for c, v in codes.items())
+
+
+def _with_points(rows: pl.LazyFrame, decimal: str, types: Mapping[str, ColumnType]) -> pl.LazyFrame:
+    """Decimal commas as points, in the columns whose every value is then a number."""
+    if decimal == ".":
+        return rows
+    names = [n for n in rows.collect_schema().names() if types.get(n, "number") == "number"]
+    numeric = [pl.col(n).str.contains(_NUMBER.replace(r"\.", ",")).all().alias(n) for n in names]
+    found = rows.select(numeric).collect().row(0, named=True)
+    return rows.with_columns(pl.col(n).str.replace(",", ".", literal=True) for n in names if found[n])
 
 
 def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl.LazyFrame:
@@ -125,7 +172,9 @@ def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl
         if types.get(name, kind) == kind and types.get(name) != "text"
     ]
     some = [pl.col(name).is_not_null().any().alias(f"some {name}") for name in names]
-    found = rows.select(*tests, *some).collect().row(0, named=True)
+    found = rows.select(pl.len().alias("n rows"), *tests, *some).collect().row(0, named=True)
+    if not found["n rows"]:
+        raise DataError(f"{path!r} has no records: there is nothing below its header.")
     kinds: dict[str, ColumnType] = {}
     for name in names:
         if name in types:
@@ -155,5 +204,6 @@ def _cast(name: str, kind: ColumnType) -> pl.Expr:
 def _refuse(rows: pl.LazyFrame, name: str, kind: ColumnType, path: str) -> None:
     wrong = rows.filter(~_fits(name, kind, _PATTERNS[kind])).select(name).unique().sort(name).head(8).collect()
     raise DataError(
-        f"{path!r}: the column {name!r} should hold type {kind}, but it has {listed(wrong[name].to_list())}."
+        f"{path!r}: the column {name!r} should hold type {kind}, but it has {listed(wrong[name].to_list())}. "
+        'Declare codes of missing values as undetermined; read decimal commas with decimal = ",".'
     )

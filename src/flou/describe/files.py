@@ -46,6 +46,7 @@ def read(
     engine: Engine = "polars",
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
     **roles: Any,
 ) -> Microdata:
     """Read a file as microdata; rows stay in the file until needed (`.collect()` loads them).
@@ -63,11 +64,12 @@ def read(
             _files(path, pattern),
             delimiter=delimiter,
             encoding="utf-8" if encoding is None else encoding,
+            decimal="." if decimal is None else decimal,
             types=described.types,
             undetermined=described.undetermined,
         )
-    elif delimiter is not None or encoding is not None:
-        raise ParameterError(f"delimiter= and encoding= are for CSV files; {path!r} is {kind}.")
+    elif (delimiter, encoding, decimal) != (None, None, None):
+        raise ParameterError(f"delimiter, encoding and decimal are for CSV files; {path!r} is {kind}.")
     else:
         frame = _scan(path, kind, pattern)
     if engine == "duckdb":
@@ -166,5 +168,7 @@ def require_writable(path: object, *, overwrite: bool = False) -> Path:
     target = checked_path(path, "A file to write", OutputError)
     if target.suffix.lower() not in _KINDS:
         raise ParameterError(f"{str(path)!r} is not of a kind that Flou writes: .csv, .parquet, .arrow.")
+    if not target.parent.is_dir():
+        raise OutputError(f"The folder {str(target.parent)!r} does not exist; make it first.")
     require_new(target, overwrite=overwrite)
     return target

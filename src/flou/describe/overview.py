@@ -9,7 +9,7 @@ import polars as pl
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.describe.schema import Role
+from flou.describe.schema import FIELD_OF_ROLE, SINGLE, ColumnType, Role, Schema
 from flou.engine import native
 from flou.engine.values import codes_in
 
@@ -20,7 +20,7 @@ class ColumnOverview:
 
     name: str
     roles: tuple[Role, ...]
-    type: str
+    type: ColumnType
     n_distinct: int
     n_undetermined: int
     n_not_applicable: int
@@ -35,6 +35,16 @@ class Overview:
     n_keys: int | None = None
     n_complete_keys: int | None = None
     n_possible_keys: int | None = None
+
+    def draft_schema(self) -> Schema:
+        """A schema to start from: every column with its type and the roles it has so far."""
+        roles: dict[str, list[str]] = {}
+        for column in self.columns:
+            for role in column.roles or ("other",):
+                roles.setdefault(FIELD_OF_ROLE[role], []).append(column.name)
+        single = {name: held[0] for name, held in roles.items() if name in SINGLE}
+        types = {c.name: c.type for c in self.columns}
+        return Schema(**{**roles, **single}, types=types, unlisted="refuse")  # type: ignore[arg-type]
 
     def to_frame(self) -> pl.DataFrame:
         """One line a column."""
@@ -88,7 +98,7 @@ def overview(data: Microdata) -> Overview:
     return Overview(int(row["n"]), columns, table.n_keys, complete, space.n_possible())
 
 
-def type_name(dtype: nw.dtypes.DType) -> str:
+def type_name(dtype: nw.dtypes.DType) -> ColumnType:
     """The type of a column in the words of a schema file."""
     if dtype.is_integer():
         return "integer"

@@ -32,7 +32,7 @@ def require_new(target: Path, *, overwrite: bool = False) -> None:
     if target.is_dir():
         raise OutputError(f"{str(target)!r} is a folder, not a file.")
     if target.exists() and not overwrite:
-        raise OutputError(f"{str(target)!r} exists and is not overwritten. Choose another name or pass overwrite=True.")
+        raise OutputError(f"{str(target)!r} exists and is not overwritten. Choose another name.")
 
 
 @contextmanager

@@ -22,6 +22,7 @@ def plan_schema() -> dict[str, Any]:
                 "engine": {"enum": ["polars", "duckdb"]},
                 "delimiter": string,
                 "encoding": string,
+                "decimal": {"enum": [".", ","]},
             },
             ["source"],
         ),

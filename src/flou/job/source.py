@@ -30,8 +30,8 @@ def load(
     if keys:
         schema = Schema(keys=tuple(keys))
     if source.source.startswith(_DATASET):
-        if source.delimiter is not None or source.encoding is not None:
-            raise PlanError("delimiter and encoding are for CSV files, not for a data set.")
+        if (source.delimiter, source.encoding, source.decimal) != (None, None, None):
+            raise PlanError("delimiter, encoding and decimal are for CSV files, not for a data set.")
         return _dataset(source.source.removeprefix(_DATASET), schema)
     return read(
         folder / source.source,
@@ -39,6 +39,7 @@ def load(
         engine=cast(Engine, chosen),
         delimiter=source.delimiter,
         encoding=source.encoding,
+        decimal=source.decimal,
     )
 
 

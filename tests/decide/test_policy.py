@@ -120,3 +120,40 @@ def test_test_only_follows_the_data() -> None:
     """Measuring `.data` of a release made with a test seed must not wash the mark off."""
     release = flou.Plan().protect(flou.Microdata(pl.DataFrame({"a": ["x"] * 5}), keys=["a"]), secret=1)
     assert POLICY.judge(flou.risk.KAnonymity(k=2).measure(release.data)).decision is Decision.WITHHOLD
+
+
+def test_a_rule_says_with_which_parameters_it_is_measured() -> None:
+    with pytest.raises(flou.FlouError, match="with which k"):
+        flou.Policy(rules=[{"method": "k_anonymity", "at_most": {"release": 0.0}}])
+    with pytest.raises(flou.FlouError, match="missing = 'categry'"):
+        flou.Policy(
+            rules=[{"method": "k_anonymity", "settings": {"k": 2, "missing": "categry"}, "at_most": {"release": 0.0}}]
+        )
+
+
+def test_strata_in_a_rule_are_compared_as_plain_lists() -> None:
+    people = flou.Microdata(pl.DataFrame({"a": ["x"] * 6, "s": ["1", "2"] * 3}), keys=["a"])
+    release = flou.Plan().protect(people, secret=SECRET)
+    rule = {"method": "k_anonymity", "settings": {"k": 2, "by": ["s"]}, "at_most": {"release": 0.0}}
+    assert flou.Policy(rules=[rule]).judge(flou.risk.KAnonymity(k=2, by=["s"]).measure(release)).decision == 0
+
+
+def test_the_result_of_another_release_is_refused() -> None:
+    people = flou.Microdata(pl.DataFrame({"a": ["x"] * 6}), keys=["a"])
+    one, two = (flou.Plan().protect(people, secret=SECRET) for _ in range(2))
+    with pytest.raises(flou.FlouError, match="another"):
+        POLICY.judge(flou.risk.KAnonymity(k=2).measure(one), two)
+
+
+def test_the_public_view_of_an_original_is_no_release() -> None:
+    people = flou.Microdata(pl.DataFrame({"a": ["x"] * 6}), keys=["a"])
+    assert POLICY.judge(flou.risk.KAnonymity(k=2).measure(people.public())).decision is Decision.WITHHOLD
+
+
+def test_a_withheld_release_has_no_public_page() -> None:
+    people = flou.Microdata(pl.DataFrame({"a": ["x", "y"]}), keys=["a"])
+    release = flou.Plan().protect(people, secret=SECRET)
+    result = flou.risk.KAnonymity(k=2).measure(release)
+    report = flou.Report(people, release, results=[result], verdict=POLICY.judge(result))
+    with pytest.raises(flou.FlouError, match="withheld"):
+        report.html(audience="public")

@@ -241,3 +241,39 @@ def test_progress_on_a_pipe_is_one_line_a_stage(plan: Path, tmp_path: Path) -> N
     )
     assert "… protect: recode" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_scan_of_many_row_groups_is_written_the_same_each_time(tmp_path: Path) -> None:
+    """The chunks of a scan depend on threads; the file must not."""
+    flou.datasets.apa(60_000).to_frame().write_parquet(tmp_path / "big.parquet", row_group_size=3_000)
+    hashes = set()
+    for i in range(4):
+        people = flou.read(tmp_path / "big.parquet", keys=["department", "sex"], id="pid")
+        release = flou.protect.TopCode("resources", at=3000).protect(people, secret=flou.Secret(bytes(32)))
+        for kind in ("parquet", "arrow"):
+            path = flou.write(release, tmp_path / f"{i}.{kind}")
+            hashes.add((kind, hashlib.sha256(path.read_bytes()).hexdigest()))
+    assert len(hashes) == 2
+
+
+def test_decimal_commas_and_cut_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a;w\nx;67,5\ny;1\n")
+    assert flou.read(path, keys=["a"], weight="w", decimal=",").collect().to_frame()["w"].to_list() == [67.5, 1.0]
+    with pytest.raises(flou.FlouError, match="decimal"):
+        flou.read(path, keys=["a"], weight="w")
+    path.write_text("a,b,c\n1,2,3\n4,5\n")
+    with pytest.raises(flou.FlouError, match="line 3"):
+        flou.read(path)
+    path.write_text('a,b,c\n"1,1",2,3\n4,"5\n')
+    with pytest.raises(flou.FlouError, match="line"):
+        flou.read(path)
+
+
+def test_a_schema_to_start_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = tmp_path / "draft.toml"
+    assert call(monkeypatch, "describe", SMALL / "people.csv", "--save-schema", draft) == 0
+    schema = flou.Schema.load(draft)
+    assert schema.others == ("name", "age", "sex", "illness")
+    assert schema.types["age"] == "integer"
+    assert flou.read(SMALL / "people.csv", schema=draft).n_records == 8

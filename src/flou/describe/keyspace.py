@@ -108,18 +108,20 @@ class KeySpace:
                 'keys with the most modalities, use fewer keys, or count with missing="category".'
             )
 
-    def zeros(self) -> Dense:
-        """An empty count for every cell, the null places included."""
+    def filled(self, values: NDArray[Any]) -> Dense:
+        """A cell for every possible key, the null places included, holding the figure of each key (counts, weights)."""
         self.require_dense()
-        dtype = np.int32 if self.keys.n_records < 2**31 else np.int64
-        return np.zeros(self.shape, dtype=dtype)
+        small = values.dtype.kind in "iu" and self.keys.n_records < 2**31
+        cells = np.zeros(self.shape, dtype=np.int32 if small else values.dtype)
+        cells[self.positions] = values
+        return cells
 
     @property
     def positions(self) -> tuple[NDArray[np.integer], ...]:
         """Where each key stands in the dense array (-1 is the null place)."""
         return (self.anchors[1], *self.free_codes.T)
 
-    def exclude_incoherent(self, cells: Dense, mark: int) -> None:
+    def exclude_incoherent(self, cells: Dense, mark: float) -> None:
         """Set the incoherent cells to a mark that min or max will pass over."""
         for rule in self.incoherent:
             index = self._rule_index(rule)

@@ -36,33 +36,30 @@ def count_frequencies(space: KeySpace, missing: Missing) -> Counts:
     space.refuse_incoherent(space.violating())
     if missing == "category" or not space.free:
         return own
-    cells = _filled(space)
+    cells = space.filled(own)
     if missing == "conservative":
         return _conservative(space, cells)
     if missing == "orthodox":
         agree_with_wildcards(cells)
         return _at_keys(space, cells)
-    return _extreme_completion(space, cells, missing)
+    add_compatible(cells)
+    return take_extreme(space, cells, missing)
 
 
 def find_completions(space: KeySpace, missing: Missing) -> NDArray[np.int32] | None:
     """For OPTA and PESA, the completion behind each key's figure; None where no key was completed."""
     if missing not in ("optimistic", "pessimistic") or not space.free:
         return None
-    cells = _filled(space)
-    _extreme_completion(space, cells, missing)
+    cells = space.filled(space.keys.counts)
+    add_compatible(cells)
+    take_extreme(space, cells, missing)
     return read_completions(space, cells)
 
 
-def _filled(space: KeySpace) -> Dense:
-    cells = space.zeros()
-    cells[space.positions] = space.keys.counts
-    return cells
-
-
-def _at_keys(space: KeySpace, cells: Dense) -> Counts:
-    found: Counts = cells[space.positions].astype(np.int64)
-    return found
+def _at_keys(space: KeySpace, cells: Dense) -> NDArray[Any]:
+    """The figure of each key of the table; counts as 64-bit integers."""
+    found: NDArray[Any] = cells[space.positions]
+    return found.astype(np.int64) if found.dtype.kind in "iu" else found
 
 
 def _conservative(space: KeySpace, cells: Dense) -> Counts:
@@ -91,18 +88,23 @@ def add_compatible(cells: Dense) -> None:
         known += np.expand_dims(null, axis)
 
 
-def _extreme_completion(space: KeySpace, cells: Dense, missing: Missing) -> Counts:
-    """OPTA or PESA of each key; the null places of `cells` then hold the extreme over their axis."""
+def take_extreme(space: KeySpace, cells: Dense, missing: Literal["optimistic", "pessimistic"]) -> NDArray[Any]:
+    """The largest or smallest figure over the coherent completions of each key.
+
+    `cells` holds the figure of every complete key; afterwards the null places hold the extreme over
+    their axis, from which `read_completions` finds the way back.
+    """
+    whole = cells.dtype.kind in "iu"
+    lowest, highest = (-1, int(np.iinfo(cells.dtype).max)) if whole else (-np.inf, np.inf)
+    mark = highest if missing == "pessimistic" else lowest
     space.require_values()
-    add_compatible(cells)
-    worst = np.iinfo(cells.dtype).max if missing == "pessimistic" else -1
-    space.exclude_incoherent(cells, int(worst))
+    space.exclude_incoherent(cells, mark)
     reduce = np.minimum if missing == "pessimistic" else np.maximum
     for axis in range(1, cells.ndim):
         known, null = _places(cells, axis)
         reduce.reduce(known, axis=axis, out=null)
     found = _at_keys(space, cells)
-    space.refuse_incoherent(found == worst)
+    space.refuse_incoherent(found == mark)
     return found
 
 

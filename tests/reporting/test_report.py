@@ -174,3 +174,26 @@ def test_decoys_are_warned_of() -> None:
     assert not K(k=3, missing="category").measure(data).notes
     html = flou.Report(data, flou.Plan().protect(data, secret=SECRET), results=[result]).html(language="fr")
     assert "toute leur clé non déterminée" in html
+
+
+def test_values_and_columns_are_shown_by_their_labels() -> None:
+    people = flou.Microdata(
+        pl.DataFrame({"sex": ["F", "M", "M"]}),
+        keys=["sex"],
+        labels={"sex": {"en": "Sex", "fr": "Sexe"}},
+        value_labels={"sex": {"F": {"en": "women", "fr": "femmes"}}},
+    )
+    release = flou.Plan().protect(people, secret=SECRET)
+    html = flou.Report(people, release, results=[K(k=2).measure(release)]).html(language="fr")
+    assert "femmes" in html
+    assert "Sexe" in html
+
+
+def test_the_public_sees_no_value_of_the_original() -> None:
+    people = flou.Microdata(pl.DataFrame({"job": ["astronaut", "clerk", "clerk"]}), keys=["job"])
+    release = flou.protect.Recode("job", mapping={"astronaut": "other", "clerk": "other"}).protect(
+        people, secret=SECRET
+    )
+    report = flou.Report(people, release, results=[K(k=2).measure(release)])
+    assert "astronaut" in report.html()
+    assert "astronaut" not in report.html(audience="public")

@@ -212,12 +212,9 @@ class Content:
         frame = result._by_key.head(_N_KEYS_SHOWN)
         header = [self.label(c) for c in result.keys.columns]
         header += [self.words("records"), self.words(result.unit_label)]
-        chosen = [
-            *result.keys.columns,
-            *frame.columns[len(result.keys.columns) : len(result.keys.columns) + 2],
-        ]
+        chosen = frame.columns[: len(header)]
         rows = [
-            [self.words("undetermined") if v is None else str(v) for v in row]
+            [self._value(column, value) for column, value in zip(chosen, row, strict=True)]
             for row in frame.select(chosen).iter_rows()
         ]
         return header, rows

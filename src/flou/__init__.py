@@ -10,7 +10,8 @@ from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
     from flou import attack, datasets, protect, risk, utility
-    from flou.decide.policy import Policy, Verdict
+    from flou.decide.policy import Policy
+    from flou.decide.verdict import Verdict
     from flou.describe.files import read, write
     from flou.describe.hierarchy import Hierarchy
     from flou.describe.microdata import Microdata
@@ -32,7 +33,7 @@ _NAMES = {
     "Report": "flou.reporting.document",
     "Schema": "flou.describe.schema",
     "Secret": "flou.engine.secret",
-    "Verdict": "flou.decide.policy",
+    "Verdict": "flou.decide.verdict",
     "attack": "flou.attack",
     "datasets": "flou.datasets",
     "protect": "flou.protect",

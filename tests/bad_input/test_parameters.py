@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import flou
-from flou.decide.policy import Bounds, Decision, Rule
+from flou.decide.rule import Bounds, Rule
+from flou.decide.verdict import Decision
 
 K, P = flou.risk.KAnonymity, flou.protect
 SECRET = flou.Secret(bytes(range(32)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import flou
-from flou.decide.policy import Decision
+from flou.decide.verdict import Decision
 
 HEAD = "flou = 1\n"
 PLANS: dict[str, tuple[str, str]] = {

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import flou
-from flou.decide.policy import Decision, Rule
+from flou.decide.rule import Rule
+from flou.decide.verdict import Decision
 
 KEY = bytes(range(100, 132))
 DEMONSTRATION = Path(__file__).parents[2] / "examples" / "apa" / "demonstration.secret"

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import flou
-from flou.decide.policy import Decision, Rule
+from flou.decide.rule import Rule
+from flou.decide.verdict import Decision
 
 SECRET = flou.Secret(bytes(range(32)))
 

@@ -9,7 +9,8 @@ import pytest
 import typer
 
 from flou.cli.main import app
-from flou.decide.policy import Bounds, Policy, Rule
+from flou.decide.policy import Policy
+from flou.decide.rule import Bounds, Rule
 from flou.describe.schema import ColumnType, Role
 from flou.engine import plan, registry
 from flou.engine.method import Method

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from flou.cli.show import console
-from flou.decide.policy import Decision, Verdict
+from flou.decide.verdict import Decision, Verdict
 from flou.engine.errors import Interrupted, OutputError, ParameterError
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress as Callback

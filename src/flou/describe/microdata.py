@@ -132,7 +132,8 @@ class Microdata:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(self.frame.collect_schema().names())
+        """The columns of the file; those that Flou adds for itself are not among them."""
+        return tuple(c for c in self.frame.collect_schema().names() if not c.startswith(native.RESERVED))
 
     @property
     def n_records(self) -> int:
@@ -199,7 +200,7 @@ class Microdata:
 
         Where an id is declared it serves; rows in an engine have no order to number them by.
         """
-        if self.schema.id is not None or self.is_lazy or _UNIT in self.columns:
+        if self.schema.id is not None or self.is_lazy or _UNIT in self.frame.collect_schema().names():
             return self
         rows = native.collect(self.frame).with_row_index(_UNIT)
         made = self.with_frame(nw.from_native(rows, eager_only=True))
@@ -233,7 +234,7 @@ class Microdata:
 
     def public(self) -> Microdata:
         """What would be published: without identifiers and internal numbers, rows ordered by their values."""
-        hidden = [c for c in self.columns if c in self.schema.hidden or c.startswith(native.RESERVED)]
+        hidden = [c for c in self.columns if c in self.schema.hidden]
         shown = [c for c in self.columns if c not in hidden]
         if not shown:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
@@ -251,8 +252,7 @@ class Microdata:
         """The rows that may be seen: of a release what would be published, unless `reveal`."""
         if self.released and not reveal:
             return self.public().frame
-        own = [c for c in self.columns if not c.startswith(native.RESERVED)]
-        return self.frame.select(*own) if len(own) < len(self.columns) else self.frame
+        return self.frame.select(*self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy that leaves the process takes only what would be published."""

@@ -44,10 +44,6 @@ class KeyTable:
         return int(self.counts.sum())
 
     @cached_property
-    def has_nulls(self) -> bool:
-        return any(self.frame[c].null_count() for c in self.columns)
-
-    @cached_property
     def _factors(self) -> list[tuple[list[object], Codes]]:
         return [factorise(self.frame[c]) for c in self.columns]
 

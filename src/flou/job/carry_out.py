@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from flou.decide.policy import Decision, Policy, Reason, Verdict
+from flou.decide.policy import Policy
+from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.microdata import Microdata
 from flou.engine.errors import PlanError
 from flou.engine.note import Note

@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from flou._version import __version__
-from flou.decide.policy import Decision
+from flou.decide.verdict import Decision
 from flou.describe.files import write
 from flou.engine.errors import OutputError, listed
 from flou.engine.native import first_line

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flou.decide.policy import Decision, Verdict
+from flou.decide.verdict import Decision, Verdict
 from flou.describe.microdata import Microdata
 from flou.describe.overview import ColumnOverview, Overview, overview
 from flou.engine.charts import to_svg

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flou._version import __version__
-from flou.decide.policy import Decision, Verdict
+from flou.decide.verdict import Decision, Verdict
 from flou.describe.microdata import Microdata
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.output import checked_path, require_new, written_whole

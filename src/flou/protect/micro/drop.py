@@ -39,10 +39,9 @@ class DropIdentifiers(Protection):
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         names = data.schema.identifiers
         n = data.n_records
-        kept = [c for c in data.columns if c not in names]
         changes = tuple(Change(name, n, dropped=True) for name in names)
         notes = () if names else (Note("the schema declares no identifiers: nothing was dropped"),)
-        frame = data.frame.select(*kept) if names else data.frame
+        frame = data.frame.drop(*names) if names else data.frame
         gone = set(names)
         promise = Note("no column names a person directly")
         guarantee = Guarantee(promise, lambda after: len(gone & set(after.columns)))  # type: ignore[attr-defined]

@@ -30,6 +30,8 @@ def load(
     if keys:
         schema = Schema(keys=tuple(keys))
     if source.source.startswith(_DATASET):
+        if (engine or source.engine) not in (None, "polars"):
+            raise PlanError("A data set of Flou's own is made in memory: engine is for files.")
         if (source.delimiter, source.encoding, source.decimal) != (None, None, None):
             raise PlanError("delimiter, encoding and decimal are for CSV files, not for a data set.")
         return _dataset(source.source.removeprefix(_DATASET), schema)

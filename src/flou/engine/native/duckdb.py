@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 from typing import Any, Literal
 
 import polars as pl
@@ -16,7 +16,7 @@ def match(relation: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi",
     """Join with IS NOT DISTINCT FROM, so that null matches null.
 
     `relation.query` runs on the relation's own connection, where a frame of another connection could
-    not be joined; the key table travels as literal rows, so nothing is left registered behind.
+    not be joined; the key table travels inside the query, so nothing is left registered behind.
     """
     condition = " AND ".join(f"__flou_rows.{_quoted(c)} IS NOT DISTINCT FROM __flou_keys.{_quoted(c)}" for c in on)
     extra = "".join(f", __flou_keys.{_quoted(c)}" for c in keys.columns if c not in on) if how == "left" else ""
@@ -26,16 +26,12 @@ def match(relation: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi",
 
 
 def _values(keys: pl.DataFrame) -> str:
-    names = ", ".join(_quoted(n) for n in keys.columns)
-    if keys.is_empty():
-        empty = ", ".join(f"CAST(NULL AS {_sql_type(t)}) AS {_quoted(n)}" for n, t in keys.schema.items())
-        return f"SELECT {empty} WHERE FALSE"
-    types = [_sql_type(t) for t in keys.dtypes]
-    rows = ", ".join(
-        "(" + ", ".join(f"CAST({_literal(v)} AS {t})" for v, t in zip(row, types, strict=True)) + ")"
-        for row in keys.iter_rows()
-    )
-    return f"SELECT * FROM (VALUES {rows}) AS __flou_literal({names})"
+    """The small table as one JSON text, parsed by the engine: thousands of literal rows would take it seconds."""
+    columns = [[None if v is None else _text(v) for v in keys[c].to_list()] for c in keys.columns]
+    rows = json.dumps([dict(enumerate(row)) for row in zip(*columns, strict=True)]).replace("'", "''")
+    shape = json.dumps([{str(i): "VARCHAR" for i in range(keys.width)}])
+    casts = ", ".join(f'CAST("{i}" AS {_sql_type(t)}) AS {_quoted(n)}' for i, (n, t) in enumerate(keys.schema.items()))
+    return f"SELECT {casts} FROM (SELECT UNNEST(from_json('{rows}', '{shape}'), recursive := true))"
 
 
 def _sql_type(dtype: pl.DataType) -> str:
@@ -50,14 +46,9 @@ def _sql_type(dtype: pl.DataType) -> str:
     return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(dtype), "VARCHAR")
 
 
-def _literal(value: object) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
-        return repr(value)
-    return "'" + str(value).replace("'", "''") + "'"
+def _text(value: object) -> str:
+    """A value as text that DuckDB's cast reads back exactly."""
+    return repr(value) if isinstance(value, float) else str(value)
 
 
 def _quoted(name: str) -> str:

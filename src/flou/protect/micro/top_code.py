@@ -14,6 +14,7 @@ import narwhals as nw
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
+from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
@@ -87,6 +88,21 @@ class _OneSided(Protection):
         return float(round(bound, 10))
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        bound, shown = self._bounds(data)
+        # fixed decimals become floats: a bound need not have as many places as the column
+        kind = nw.Int64 if data.frame.collect_schema()[self.column].is_integer() else nw.Float64
+        coded = self._coded(data, bound)
+        value = nw.when(coded).then(nw.lit(shown, kind)).otherwise(nw.col(self.column).cast(kind))
+        n = data.count_where(coded)
+        return Outcome(
+            data.with_frame(data.frame.with_columns(value.alias(self.column)), self._schema(data, bound, shown)),
+            guarantees=(self._guarantee(bound, shown),),
+            changes=(Change(self.column, n),),
+            figures={"bound": bound, "replacement": shown, "n_coded": n},
+        )
+
+    def _bounds(self, data: Microdata) -> tuple[float, float]:
+        """The bound and the value shown beyond it, once it is sure that the column can have them."""
         require_columns(data, (self.column,), type(self).__name__)
         dtype = data.frame.collect_schema()[self.column]
         if not dtype.is_numeric():
@@ -97,37 +113,22 @@ class _OneSided(Protection):
         shown = self._shown(bound)
         if self.column == data.schema.weight and shown < 0:
             raise ParameterError(f"{self.column!r} is the weight, which cannot be negative; it would become {shown}.")
-        if dtype.is_integer():
-            bound, shown = (
-                _whole(bound, "the bound", self.column),
-                _whole(shown, "the replacement", self.column),
-            )
-        coded = self._coded(data, bound)
-        n = data.count_where(coded)
-        # fixed decimals become floats: a bound need not have as many places as the column
-        kind = nw.Int64 if dtype.is_integer() else nw.Float64
-        value = nw.when(coded).then(nw.lit(shown, kind)).otherwise(nw.col(self.column).cast(kind))
-        frame = data.frame.with_columns(value.alias(self.column))
         if shown in self._codes(data):
             raise ParameterError(f"{shown} means not applicable in {self.column!r}: it cannot also stand for values.")
-        # of a key every value is mapped, so that its modalities and coherence rules speak of the new values
-        is_key = self.column in data.schema.keys
+        if dtype.is_integer():
+            return _whole(bound, "the bound", self.column), _whole(shown, "the replacement", self.column)
+        return bound, shown
+
+    def _schema(self, data: Microdata, bound: float, shown: float) -> Schema:
+        """The schema of the coded file: of a key every value is mapped, so that its rules speak of the new values."""
+        before, is_key = data.schema, self.column in data.schema.keys
         values = known_values(data, self.column, value_counts(data, self.column)[0]) if is_key else []
-        declared = {v: (shown if self._is_coded(data, v, bound) else v) for v in values}
-        schema = schema_after(data.schema, self.column, declared, data.schema.hierarchies.get(self.column))
-        labels = {
-            text: label
-            for text, label in data.schema.value_labels.get(self.column, {}).items()
-            if not self._is_coded(data, text, bound)
-        }
-        value_labels = {**schema.value_labels, **({self.column: labels} if labels else {})}
-        schema = schema.with_changes(types=data.schema.types, value_labels=value_labels)
-        return Outcome(
-            data.with_frame(frame, schema),
-            guarantees=(self._guarantee(bound, shown),),
-            changes=(Change(self.column, n),),
-            figures={"bound": bound, "replacement": shown, "n_coded": n},
-        )
+        mapping = {v: (shown if self._is_coded(data, v, bound) else v) for v in values}
+        after = schema_after(before, self.column, mapping, before.hierarchies.get(self.column))
+        labels = before.value_labels.get(self.column, {})
+        kept = {text: label for text, label in labels.items() if not self._is_coded(data, text, bound)}
+        value_labels = {**after.value_labels, **({self.column: kept} if kept else {})}
+        return after.with_changes(types=before.types, value_labels=value_labels)
 
     def _is_coded(self, data: Microdata, value: object, bound: float) -> bool:
         """Whether a value, perhaps declared as text, lies beyond the bound."""

@@ -148,6 +148,8 @@ def test_a_linkage_can_be_scored(roles: dict[str, Any]) -> None:
     coded = flou.protect.TopCode("x", at=2).protect(release, secret=SECRET)
     assert ExactLinkage().run(coded, truth=people, secret=SECRET).rate == 0.2
     assert not [c for c in release.to_frame(reveal=True).columns if c.startswith("__flou")]
+    strangers = flou.Microdata(FRAME.with_columns(pid=pl.col("pid") + 100), **roles)
+    assert ExactLinkage().run(release, truth=people, control=strangers, secret=SECRET).control == 0.0
 
 
 def test_the_published_demonstration_key_is_known_wherever_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,8 +52,6 @@ class Attack(Method):
     """A subclass implements `_known`, `_guess`, `_score` and `_baseline`."""
 
     stage: ClassVar[registry.Stage] = "attack"
-    #: Whether the truth is needed to score; an attack that proves what it finds needs none.
-    needs_truth: ClassVar[bool] = True
 
     def run(
         self,
@@ -64,12 +62,12 @@ class Attack(Method):
         secret: Secret | int | None = None,
     ) -> Result:
         """Attack what would be published; `truth` scores it, `control` holds people absent from it."""
-        if truth is None and self.needs_truth:
+        if truth is None:
             raise DataError(
                 f"{type(self).__name__} needs truth=, the original data, to say how often the intruder is right."
             )
         source = Secret.of(secret)
-        draw = Draws(source, 0, self.name(), str(self.shown_settings()))
+        draw = Draws(source, 0, self.name(), self.fingerprint())
         released = self._accept(release)
         published, owners = released.public(), Owners(released)
         people = self._accept(truth)
@@ -82,7 +80,8 @@ class Attack(Method):
         }  # fmt: skip
         reference = naive
         if control is not None:
-            reference = self._attempt(published, self._accept(control), owners, draw)
+            # nobody in the control owns a published row, whatever number the row bears
+            reference = self._attempt(published, self._accept(control), owners.of_strangers(), draw)
             figures["control"] = reference.value
         figures["lift_over"] = "baseline" if control is None else "control"
         figures["lift"] = _lift(main.value, reference.value)

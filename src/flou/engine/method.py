@@ -13,6 +13,7 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from flou.engine import registry
@@ -62,6 +63,10 @@ class Method(Parameters):
         changed = [n for n in plain if fields[n].is_required() or getattr(self, n) != fields[n].get_default()]
         return {"method": self.name(), **{n: plain_lists(shown[n]) for n in changed}}
 
+    def fingerprint(self) -> str:
+        """All of its parameters as one text, for deriving draws; never shown."""
+        return json.dumps(self.to_table(), sort_keys=True, default=str)
+
     def _accept(self, data: object) -> Any:
         """Take the data out of a release and check their kind."""
         inner = data.data if isinstance(data, Release) else data
@@ -86,13 +91,19 @@ def require_columns(data: Data, names: tuple[str, ...], parameter: str) -> None:
 class Owners:
     """Whose row each published row is: known to those who score, never to those who guess."""
 
-    def __init__(self, released: Data) -> None:
-        self._released = released
+    def __init__(self, released: Data, *, strangers: bool = False) -> None:
+        self._released, self._strangers = released, strangers
 
     @cached_property
     def ids(self) -> Any:
-        """The unit id behind each row of the release's `.public()`, in that order."""
+        """The unit id behind each row of the release's `.public()`, in that order; None for strangers."""
+        if self._strangers:
+            return np.full(self._released.n_records, None, dtype=object)
         return self._released.published_owners()
+
+    def of_strangers(self) -> Owners:
+        """For people who are not in the release: no row is theirs."""
+        return Owners(self._released, strangers=True)
 
 
 class RiskMeasure(Method):
@@ -187,7 +198,7 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
 def _one_step(method: Protection, before: Any, number: int, secret: Secret) -> tuple[Step, Any, tuple[Guarantee, ...]]:
     """Carry one protection out and prove its guarantees on its own output."""
     started = time.perf_counter()
-    draws = Draws(secret, number, method.name(), json.dumps(method.to_table(), sort_keys=True, default=str))
+    draws = Draws(secret, number, method.name(), method.fingerprint())
     outcome = method._protect(method._accept(before), draws)
     # marks travel with the data whatever the method did with them
     after = outcome.data.marked(**asdict(before.marks))

@@ -158,3 +158,13 @@ def test_a_withheld_release_has_no_public_page() -> None:
     report = flou.Report(people, release, results=[result], verdict=POLICY.judge(result))
     with pytest.raises(flou.FlouError, match="withheld"):
         report.html(audience="public")
+
+
+def test_what_a_rule_does_not_name_is_the_default() -> None:
+    """A rule on k alone is not met by a weaker way of counting undetermined values."""
+    frame = pl.DataFrame({"a": ["x", "x", "x", None]})
+    release = flou.Plan().protect(flou.Microdata(frame, keys=["a"], modalities={"a": ["x", "z"]}), secret=SECRET)
+    for missing in ("orthodox", "optimistic"):
+        result = flou.risk.KAnonymity(k=2, missing=missing).measure(release)
+        assert result.value == 0
+        assert POLICY.judge(result).decision is Decision.WITHHOLD

@@ -238,3 +238,21 @@ def test_weights_are_summed_by_key() -> None:
     found = dict(zip(table.frame["sex"].to_list(), table.weights.tolist(), strict=True))
     assert found == {"F": 2.5, "M": 2.0, None: 3.0}
     assert np.issubdtype(table.counts.dtype, np.integer)
+
+
+def test_csv_cells_and_lines_that_are_empty(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('"sex","age"\n"F","30"\n"","30"\n')
+    assert flou.read(path).collect().to_frame()["sex"].null_count() == 1
+    for text in ("a,b\n1,2\n\n3,4\n", "a,b\n1,2\n3,4\n\n", 'a,b\n"1",2\n\n'):
+        path.write_text(text)
+        with pytest.raises(flou.FlouError, match="blank"):
+            flou.read(path)
+    path.write_text("a\n1\n\n3\n")
+    assert flou.read(path).collect().to_frame()["a"].to_list() == [1, None, 3]
+
+
+def test_long_codes_in_csv_do_not_collide(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("code\n1234567890123456789\n1234567890123456788\n")
+    assert flou.read(path, keys=["code"]).collect().to_frame()["code"].n_unique() == 2

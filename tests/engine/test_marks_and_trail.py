@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 from pydantic import Field
+from tests.contracts.cases import native
 
 import flou
 from flou.engine.attack import Attack
@@ -235,3 +237,45 @@ def test_strata_are_columns_that_people_see() -> None:
         K(k=1, by=["pid"]).measure(_people())
     with pytest.raises(flou.FlouError, match="twice"):
         K(k=1, by=["age", "age"])
+
+
+# what is dropped is gone
+
+
+RARE = "RARE-UNIQUE-DROPPED-TOWN"
+
+
+@pytest.mark.parametrize("engine", ["polars", "polars-lazy", "pandas", "pyarrow", "duckdb"])
+def test_texts_of_dropped_records_are_in_no_file_and_no_pickle(tmp_path: Path, engine: str) -> None:
+    """Polars shares text buffers between a frame and what was filtered out of it."""
+    frame = pl.DataFrame({"town": [f"LONG-TOWN-NAME-{i % 50:05d}" for i in range(300)] + [RARE]})
+    people = flou.Microdata(native(frame, engine), keys=["town"])
+    release = flou.protect.DropRecords(K(k=3)).protect(people, secret=SECRET)
+    for kind in ("arrow", "parquet", "csv"):
+        assert RARE.encode() not in flou.write(release, tmp_path / f"x.{kind}").read_bytes()
+    if engine in ("polars-lazy", "duckdb"):
+        release = flou.Plan().protect(release.data.collect(), secret=SECRET)
+    assert RARE.encode() not in pickle.dumps(release.data)
+    assert RARE.encode() not in pickle.dumps(K(k=3).measure(release))
+    if engine != "pyarrow":
+        assert RARE.encode() not in pickle.dumps(release.to_frame())
+
+
+def test_a_release_is_not_pickled() -> None:
+    with pytest.raises(flou.FlouError, match=r"\.data"):
+        pickle.dumps(flou.Plan().protect(_people(), secret=SECRET))
+
+
+def test_later_changes_to_the_callers_frame_change_nothing() -> None:
+    frame = pl.DataFrame({"a": [1, 2]})
+    people = flou.Microdata(frame, keys=["a"])
+    frame.insert_column(1, pl.Series("name", ["x", "y"]))
+    assert people.columns == ("a",)
+
+
+def test_codes_of_every_type() -> None:
+    day, moment = dt.date(9999, 12, 31), dt.datetime(9999, 12, 31)
+    frame = pl.DataFrame({"d": [day, None, dt.date(2020, 1, 1)], "t": [moment] * 3, "b": [True, False, True]})
+    codes = {"d": ["9999-12-31"], "t": [day], "b": ["true"]}
+    held = flou.Microdata(frame, keys=["d"], undetermined=codes).to_frame()
+    assert [held[c].null_count() for c in held.columns] == [2, 3, 2]

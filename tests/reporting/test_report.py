@@ -194,6 +194,40 @@ def test_the_public_sees_no_value_of_the_original() -> None:
     release = flou.protect.Recode("job", mapping={"astronaut": "other", "clerk": "other"}).protect(
         people, secret=SECRET
     )
-    report = flou.Report(people, release, results=[K(k=2).measure(release)])
+    result = K(k=2).measure(release)
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 0.0}}])
+    report = flou.Report(people, release, results=[result], verdict=policy.judge(result, release))
     assert "astronaut" in report.html()
     assert "astronaut" not in report.html(audience="public")
+
+
+def test_a_public_page_needs_a_verdict_on_this_very_release() -> None:
+    people = flou.Microdata(pl.DataFrame({"a": [1] * 50 + [2]}), keys=["a"])
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 3}, "at_most": {"release": 0.0}}])
+    bad = flou.Plan().protect(people, secret=1)
+    good = flou.protect.DropRecords(K(k=3)).protect(people, secret=SECRET)
+    result = K(k=3).measure(good)
+    with pytest.raises(flou.FlouError, match="another"):
+        flou.Report(people, bad, results=[result], verdict=policy.judge(result))
+    with pytest.raises(flou.FlouError, match="another"):
+        flou.Report(people, bad, verdict=policy.judge(result))
+    with pytest.raises(flou.FlouError, match="judged"):
+        flou.Report(people, good).html(audience="public")
+    assert "may be published" in flou.Report(people, good, verdict=policy.judge(result)).html(audience="public")
+
+
+def test_small_classes_cannot_be_found_by_subtraction() -> None:
+    people = flou.Microdata(pl.DataFrame({"a": [1] * 2 + [2] * 48}), keys=["a"])
+    drawn = K(k=3).measure(people).plot(min_count=3).to_dict()
+    rows = next(iter(drawn["datasets"].values())) if "datasets" in drawn else drawn["data"]["values"]
+    assert sum(r["share"] for r in rows) == pytest.approx(1)
+    assert all(r["share"] == 0 or r["share"] * 50 >= 3 for r in rows)
+
+
+def test_parameters_are_not_masked_like_counts() -> None:
+    people = flou.Microdata(pl.DataFrame({"kids": [0, 1, 2, 3] * 10}), keys=["kids"])
+    release = flou.protect.TopCode("kids", at=2).protect(people, secret=SECRET)
+    result = K(k=2).measure(release)
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 0.0}}])
+    html = flou.Report(people, release, results=[result], verdict=policy.judge(result)).html(audience="public")
+    assert "no value of kids above 2 is shown" in html

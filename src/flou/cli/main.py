@@ -65,11 +65,12 @@ def describe(
     """Say what a file is: columns, roles, types, missing values, keys."""
     from flou.cli.data import load
     from flou.cli.show import show_overview
+    from flou.describe.overview import draft_schema
 
     data = load(source, schema, keys, engine=engine, delimiter=delimiter, encoding=encoding, decimal=decimal)
     show_overview(data.describe())
     if save_schema is not None:
-        data.describe().draft_schema().save(save_schema)
+        draft_schema(data).save(save_schema)
         typer.echo(f"Written: {save_schema}. Give each column its role: key, sensitive, identifier, id, weight, …")
 
 

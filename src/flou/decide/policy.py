@@ -84,7 +84,8 @@ class Policy(Parameters):
             note = Note("made with a test seed, which anybody can guess: no policy releases it")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
         reasons.sort(key=lambda r: -r.decision)
-        return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count)
+        judged = tuple(r.data for r in results if isinstance(r, RiskResult | Release) and r.data.released)
+        return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count, judged)
 
     def _judge_rule(self, rule: Rule, results: Sequence[Result]) -> Reason:
         fitting = [r for r in results if rule.fits(r)]

@@ -109,8 +109,9 @@ class Rule(Parameters):
         return result.method == self.method and self.met_by(result.settings)
 
     def met_by(self, settings: Mapping[str, Any]) -> bool:
-        """Whether a method with these settings is the one this rule speaks of."""
-        return all(plain_lists(settings.get(k)) == plain_lists(v) for k, v in self.settings.items())
+        """Whether a method with these settings is the one this rule speaks of; what it does not name is the default."""
+        wanted = {n: self.settings.get(n, f.get_default()) for n, f in self._found.model_fields.items()}
+        return all(plain_lists(settings.get(n)) == plain_lists(v) for n, v in wanted.items())
 
     def decide(self, value: float) -> Decision:
         bounds = self.at_most or self.at_least

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from html import escape
 from typing import Any
@@ -42,6 +42,8 @@ class Verdict:
     policy: Mapping[str, str]
     #: Public pages show no key and no count below this.
     min_count: int = 3
+    #: The released data that were judged, so that no page shows the verdict of another file.
+    judged: tuple[object, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         return "\n".join([self.decision.name, *(f"  {r}" for r in self.reasons)])

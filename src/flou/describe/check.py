@@ -54,9 +54,6 @@ def _wrong_types(found: dict[str, DType], schema: Schema) -> Iterable[str]:
             f"the weight {schema.weight!r} should hold numbers, but it is {found[schema.weight]}"
             ' (a CSV file with decimal commas is read with decimal = ",")'
         )
-    for column in (*schema.keys, *schema.strata, *schema.sensitive):
-        if column in found and (found[column].is_nested() or found[column] == nw.Binary or found[column] == nw.Object):
-            yield f"the column {column!r} is {found[column]}, which cannot be counted: give one simple value a record"
 
 
 def _fits(dtype: DType, wanted: ColumnType) -> bool:
@@ -68,12 +65,14 @@ def _fits(dtype: DType, wanted: ColumnType) -> bool:
         return bool(dtype == nw.Boolean)
     if wanted == "date":
         return bool(dtype.is_temporal())
-    return bool(dtype in (nw.String, nw.Categorical, nw.Enum))
+    return bool(dtype == nw.String)
 
 
 def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr:
     """Null in place of the codes."""
     held = codes_in(dtype, codes)
+    if not held:
+        return nw.col(column)
     return nw.when(~nw.col(column).is_in(held)).then(nw.col(column)).otherwise(None).alias(column)
 
 

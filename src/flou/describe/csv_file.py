@@ -20,7 +20,8 @@ from flou.engine.native import first_line
 from flou.engine.values import text_of
 
 _INTEGER = r"^-?(?:0|[1-9]\d{0,17})$"
-_NUMBER = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$"
+#: Fifteen digits before the point: a float holds no more, and long codes must not collide.
+_NUMBER = r"^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][+-]?\d+)?$"
 _DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
 _BOOLEAN = r"^(?:true|false)$"
 _DTYPES: dict[ColumnType, pl.DataType] = {
@@ -100,7 +101,7 @@ def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -
     if quoted:
         with path.open(encoding=encoding, newline="") as text:
             lines = enumerate(csv.reader(text, delimiter=separator), start=1)
-            wrong = [n for n, fields in lines if fields and len(fields) != width][:5]
+            wrong = [n for n, fields in lines if len(fields) != width and (fields or width > 1)][:5]
     else:
         raw = pl.scan_csv(
             path, separator="\x01", quote_char=None, has_header=False, new_columns=["line"], infer_schema=False,
@@ -109,7 +110,7 @@ def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -
         fields = pl.col("line").str.count_matches(separator, literal=True) + 1
         wrong = (
             raw.with_row_index("n", offset=1)
-            .filter(pl.col("line").is_not_null() & (fields != width))
+            .filter((fields != width).fill_null(width > 1))  # a blank line would be a record without any value
             .head(5)
             .select("n")
             .collect()["n"]
@@ -118,7 +119,7 @@ def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -
     if wrong:
         raise DataError(
             f"{str(path)!r} has lines that do not have {width} fields as the header has: line {listed(wrong)}. "
-            "The file is cut or damaged, or its delimiter is another."
+            "They are blank or cut, or the delimiter is another."
         )
 
 
@@ -148,7 +149,8 @@ def _header(path: Path, encoding: str) -> str:
 def _without_codes(rows: pl.LazyFrame, undetermined: Mapping[str, Sequence[object]]) -> pl.LazyFrame:
     """Codes that mean null become null while all is text, so that "?" among numbers leaves numbers."""
     names = rows.collect_schema().names()
-    codes = {c: [text_of(v) for v in values] for c, values in undetermined.items() if c in names}
+    # a quoted empty cell is as empty as any other
+    codes = {c: ["", *(text_of(v) for v in undetermined.get(c, ()))] for c in names}
     return rows.with_columns(pl.when(~pl.col(c).is_in(v)).then(pl.col(c)).alias(c) for c, v in codes.items())
 
 

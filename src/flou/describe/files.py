@@ -151,7 +151,7 @@ def write(data: Microdata | Release, path: str | PathLike[str], *, overwrite: bo
     if not isinstance(inner, Microdata):
         raise ParameterError(f"flou.write takes Microdata or a Release, not {type(data).__name__}.")
     # one chunk: the chunks of a scan depend on threads and would shape the file
-    rows = native.collect(inner.public().frame).rechunk()
+    rows = native.collect(native.compact(inner.public().frame)).rechunk()
     kind = _KINDS[target.suffix.lower()]
     with written_whole(target, overwrite=overwrite) as file:
         if kind == "csv":

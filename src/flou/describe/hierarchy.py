@@ -12,6 +12,7 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -152,6 +153,14 @@ class Hierarchy:
             )
         return out
 
+    def covers(self, value: object) -> bool:
+        """Whether the hierarchy says where a value belongs."""
+        try:
+            self.generalise([value], 1)
+        except HierarchyError:
+            return False
+        return True
+
     def _ancestor(
         self, value: object, number: int, ancestors: Mapping[str, tuple[str, ...]], whole: bool
     ) -> str | None:
@@ -159,6 +168,8 @@ class Hierarchy:
             above = ancestors.get(text_of(value))
             return None if above is None else (above[number - 1] if number <= len(above) else ROOT)
         if self.band_levels:
+            if isinstance(value, Decimal):
+                value = float(value)
             if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
                 return None
             return band_label(value, self.band_levels[number - 1], whole) if number <= len(self.band_levels) else ROOT

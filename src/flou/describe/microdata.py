@@ -262,7 +262,7 @@ class Microdata:
             )
         source = self.public() if self.released else self
         return {
-            "rows": native.collect(source.frame),
+            "rows": native.collect(native.compact(source.frame)),
             "kind": source.native_kind,
             "schema": source.schema,
             "marks": self.marks,

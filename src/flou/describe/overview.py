@@ -9,7 +9,7 @@ import polars as pl
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.describe.schema import FIELD_OF_ROLE, SINGLE, ColumnType, Role, Schema
+from flou.describe.schema import ColumnType, Role, Schema
 from flou.engine import native
 from flou.engine.values import codes_in
 
@@ -36,22 +36,12 @@ class Overview:
     n_complete_keys: int | None = None
     n_possible_keys: int | None = None
 
-    def draft_schema(self) -> Schema:
-        """A schema to start from: every column with its type and the roles it has so far."""
-        roles: dict[str, list[str]] = {}
-        for column in self.columns:
-            for role in column.roles or ("other",):
-                roles.setdefault(FIELD_OF_ROLE[role], []).append(column.name)
-        single = {name: held[0] for name, held in roles.items() if name in SINGLE}
-        types = {c.name: c.type for c in self.columns}
-        return Schema(**{**roles, **single}, types=types, unlisted="refuse")  # type: ignore[arg-type]
-
     def to_frame(self) -> pl.DataFrame:
         """One line a column."""
         return pl.DataFrame([{**asdict(c), "roles": ", ".join(c.roles)} for c in self.columns])
 
     def __repr__(self) -> str:
-        width = max(len(c.name) for c in self.columns)
+        width = max((len(c.name) for c in self.columns), default=0)
         lines = [f"{self.n_records:,} records, {len(self.columns)} columns"]
         for c in self.columns:
             role = ", ".join(c.roles)
@@ -109,3 +99,10 @@ def type_name(dtype: nw.dtypes.DType) -> ColumnType:
     if dtype.is_temporal():
         return "date"
     return "text"
+
+
+def draft_schema(data: Microdata) -> Schema:
+    """A schema to start from: what is declared so far, and every column with its type."""
+    types = {name: type_name(dtype) for name, dtype in data.frame.collect_schema().items() if name in data.columns}
+    rest = tuple(c for c in data.columns if c not in data.schema.declared)
+    return data.schema.with_changes(types=types, others=(*data.schema.others, *rest), unlisted="refuse")

@@ -68,6 +68,8 @@ class Data(Protocol):
 
     def with_trail(self, trail: Any) -> Any: ...
 
+    def with_frame(self, frame: native.Frame) -> Any: ...
+
 
 def data_kind(data: object) -> DataKind | None:
     """The kind of data an object is, by its class alone: nothing is counted to find out."""

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
-from flou.engine import registry
+from flou.engine import native, registry
 from flou.engine.data import Data, DataKind, data_kind
 from flou.engine.errors import DataError, ParameterError, SecretError, did_you_mean
 from flou.engine.guarantee import Guarantee
@@ -189,6 +189,7 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
         steps.append(step)
         promised += guarantees
     tell("protect: verify", len(methods), len(methods))
+    current = current.with_frame(native.compact(current.frame))
     proofs = tuple(g.prove(current) for g in promised)
     origin = max(trail.secret_origin, secret.origin, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin)

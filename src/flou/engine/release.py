@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
 from flou.engine import native
+from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.note import Note
 from flou.engine.result import Figure
@@ -121,6 +122,9 @@ class Release:
         schema = {"step": pl.Int64, "method": pl.String, "column": pl.String, "n_changed": pl.Int64,
                   "n_dropped": pl.Int64, "n_values_before": pl.Int64, "n_values_after": pl.Int64}  # fmt: skip
         return native.like(pl.DataFrame(rows, schema=schema, orient="row"), self.data.native_kind)
+
+    def __reduce__(self) -> NoReturn:
+        raise DataError("A release holds checks that cannot leave the process: pickle its .data, or write it.")
 
     def to_frame(self, *, reveal: bool = False) -> Any:
         """The rows as they would be published, in the user's frame type."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
@@ -63,8 +64,9 @@ class Secret:
         try:
             text = file.read_text(encoding="ascii").strip()
         except OSError as error:
+            shown = "" if re.search(r"[0-9a-fA-F]{24}", str(path)) else f" {str(path)!r}"  # perhaps the secret itself
             raise SecretError(
-                f"The secret file {str(path)!r} cannot be read ({error.strerror}). Make one with `flou secret {path}`."
+                f"The secret file{shown} cannot be read ({error.strerror}). Make one with `flou secret FILE`."
             ) from None
         except UnicodeDecodeError:
             raise SecretError(f"The file {str(path)!r} is not a secret: one line of hexadecimal digits.") from None

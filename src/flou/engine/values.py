@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from decimal import Decimal
+from typing import Any, NoReturn
 
 import polars as pl
 
@@ -20,8 +21,12 @@ def text_of(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if isinstance(value, dt.date | dt.datetime):
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        return value.date().isoformat()
+    if isinstance(value, dt.date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
     return str(value)
 
 
@@ -68,20 +73,31 @@ def settings_text(settings: Mapping[str, object]) -> str:
 
 def codes_in(dtype: Any, codes: Iterable[object]) -> list[Any]:
     """Declared codes as values that a column of this type can hold; the others cannot occur in it."""
-    texts = sorted({text_of(c) for c in codes})
-    if dtype.is_temporal():
-        return [c for c in codes if isinstance(c, dt.date)]
-    if not dtype.is_numeric():
-        return texts
-    found: list[Any] = []
-    for text in texts:
-        with suppress(ValueError):
-            number = float(text)
-            if not dtype.is_integer():
-                found.append(number)
-            elif number.is_integer():
-                found.append(int(number))
+    found = []
+    for text in sorted({text_of(c) for c in codes}):
+        with suppress(ValueError, ArithmeticError):
+            found.append(_typed(dtype, text))
     return found
+
+
+def _typed(dtype: Any, text: str) -> Any:
+    """A canonical text as a value of a column's type; raises where it is none."""
+    name = type(dtype).__name__
+    if name == "Boolean":
+        return {"true": True, "false": False}[text] if text in ("true", "false") else _no_value(text)
+    if name == "Date":
+        return dt.date.fromisoformat(text)
+    if name == "Datetime":
+        return dt.datetime.fromisoformat(text)
+    if name == "Decimal":
+        return Decimal(text)
+    if dtype.is_integer():
+        return int(float(text)) if float(text).is_integer() else _no_value(text)
+    return float(text) if dtype.is_numeric() else text
+
+
+def _no_value(text: str) -> NoReturn:
+    raise ValueError(text)
 
 
 def distinct(series: pl.Series) -> list[object]:

@@ -67,7 +67,6 @@ def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Prog
             _fill(done, temporary)
         temporary.chmod(0o755)
         (temporary / "internal").chmod(0o700)  # for the office alone
-        (temporary / "internal").chmod(0o700)
         _put_in_place(temporary, out)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise OutputError(f"{str(out)!r} could not be written: {first_line(error)}. Nothing was left behind.") from None
@@ -108,7 +107,7 @@ def _fill(done: Done, folder: Path) -> None:
         if not withheld:
             done.report.save(folder / "public" / f"report.{language}.html", language=language, audience="public")
     (internal / _MANIFEST).write_text(
-        json.dumps(_manifest(done, folder), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps(_manifest(done, folder), indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
     )
     (internal / "log.txt").write_text(_log(done), encoding="utf-8")
 
@@ -135,7 +134,7 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
 
 
 def _inputs(done: Done) -> dict[str, str]:
-    """Every file that was read, by its HMAC under the secret."""
+    """The data, schema and policy files, by their HMAC under the secret."""
     plan = done.plan
     assert plan.data is not None
     named = [plan.data.source, plan.data.schema, (plan.policy or {}).get("file")]
@@ -143,7 +142,7 @@ def _inputs(done: Done) -> dict[str, str]:
     for name in (n for n in named if isinstance(n, str)):
         path = plan.folder / name
         files += [path] if path.is_file() else sorted(path.glob("*.parquet")) if path.is_dir() else _matching(path)
-    return {str(p.relative_to(plan.folder)): done.secret.identify(p) for p in files}
+    return {p.name: done.secret.identify(p) for p in files}
 
 
 def _matching(pattern: Path) -> list[Path]:

@@ -163,9 +163,8 @@ class Content:
         value = None if result is None else result.figures.get(name)
         if value is None:
             return "–"
-        k = result.settings.get("k") if result is not None and name == "k" else None
-        if self.public and isinstance(k, int) and isinstance(value, int) and k <= value < self.min_count:
-            return f"≥ {self.words.number(k)}"  # what was asked for is met, and no more is said
+        if name == "k" and result is not None and isinstance(value, int):
+            return self.smallest(value, result.settings)
         if isinstance(value, int) and not isinstance(value, bool):
             return self.count(value)
         return self.words.number(value) if isinstance(value, float) else str(value)
@@ -197,12 +196,18 @@ class Content:
 
     def sense_share(self, share: float | None, *, after: bool) -> str:
         if share is None:
-            return self.words("does not fit in memory")
+            return self.words("cannot be counted")
         total = self.n_released if after else self.original.n_records
         return self.share(round(share * total), total)
 
-    def sense_k(self, k: int | None) -> str:
-        return "–" if k is None else self.count(k)
+    def smallest(self, frequency: int | None, settings: dict[str, Any]) -> str:
+        """The smallest frequency; for the public, where it is small, only that what was asked for is met."""
+        if frequency is None:
+            return "–"
+        k = settings.get("k")
+        if self.public and isinstance(k, int) and k <= frequency < self.min_count:
+            return f"≥ {self.words.number(k)}"
+        return self.count(frequency)
 
     def rarest(self, pair: Pair) -> tuple[list[str], list[list[str]]] | None:
         """The rarest keys of the release, or of the original; internal only."""
@@ -253,7 +258,8 @@ class Content:
 
     def note(self, note: Note) -> str:
         """A remark; its counts are hidden in the public version when they are small."""
-        values = {k: self.count(v) if isinstance(v, int) else v for k, v in note.values.items()}
+        counts = {k: self.count(v) for k, v in note.values.items() if k.startswith("n_") and isinstance(v, int)}
+        values = {**note.values, **counts}
         if isinstance(values.get("column"), str):
             values["column"] = self.label(str(values["column"]))
         return self.words.note(Note(note.text, values))

@@ -20,7 +20,7 @@ from flou.describe.microdata import Microdata
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
-from flou.engine.result import Result
+from flou.engine.result import Result, RiskResult
 from flou.engine.values import settings_text
 from flou.engine.words import LANGUAGES, Words
 from flou.reporting.content import Content
@@ -47,6 +47,12 @@ class Report:
             raise ParameterError("Report takes the original Microdata and the Release made from it.")
         if not isinstance(results, list | tuple) or not all(isinstance(r, Result) for r in results):
             raise ParameterError("results= takes a list of the results of measures, attacks and comparisons.")
+        if any(isinstance(r, RiskResult) and r.data.released and r.data is not release.data for r in results):
+            raise ParameterError("results= holds the result of another release: measure this one.")
+        if not isinstance(title, str | Mapping):
+            raise ParameterError(f"title= is a text, or one a language; given {title!r}.")
+        if isinstance(verdict, Verdict) and verdict.judged and all(d is not release.data for d in verdict.judged):
+            raise ParameterError("verdict= was given on another release: judge this one.")
         if verdict is not None and not isinstance(verdict, Verdict):
             raise ParameterError(f"verdict= takes what Policy.judge gives, not {type(verdict).__name__}.")
         self._original, self._release = original, release
@@ -58,8 +64,8 @@ class Report:
         if audience not in ("internal", "public"):
             raise ParameterError(f"audience = {audience!r} is not known; use internal or public.")
         words = Words(language)
-        if audience == "public" and self._verdict is not None and self._verdict.decision is Decision.WITHHOLD:
-            raise OutputError("The release is withheld, so there is no public report: ask for the internal one.")
+        if audience == "public":
+            self._require_publishable()
         content = Content(self._original, self._release, self._results, self._verdict, words, audience == "public")
         page: str = _template().render(
             _=words,
@@ -90,6 +96,13 @@ class Report:
         with written_whole(target, overwrite=overwrite) as file:
             file.write(text.encode())
         return target
+
+    def _require_publishable(self) -> None:
+        """There is a public page only of a file that a policy lets out."""
+        if self._verdict is None or self._release.test_only:
+            raise OutputError("Nobody has judged this release for publication, so there is no public report.")
+        if self._verdict.decision is Decision.WITHHOLD:
+            raise OutputError("The release is withheld, so there is no public report: ask for the internal one.")
 
     def __repr__(self) -> str:
         return f"Report on {self._release.data.n_records:,} records; .save(path) writes it, .html() is the page"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import KeySpaceTooLargeError
+from flou.engine.errors import DataError, KeySpaceTooLargeError
 from flou.engine.result import RiskResult
 from flou.risk.micro.frequency import MISSING
 from flou.risk.micro.k_anonymity import KAnonymity
@@ -23,7 +23,7 @@ class Sense:
 
 
 def five_senses(measure: KAnonymity, original: Microdata | None, released: Microdata | None) -> list[Sense]:
-    """Measure both files in each sense; a key space that does not fit gives None, said in the report."""
+    """Measure both files in each sense; where a sense cannot be counted it gives None, said in the report."""
     out = []
     for missing in MISSING:
         variant = KAnonymity(k=measure.k, missing=missing, by=measure.by)
@@ -45,5 +45,5 @@ def _measured(measure: KAnonymity, data: Microdata | None) -> RiskResult | None:
         return None
     try:
         return measure.measure(data)
-    except KeySpaceTooLargeError:
+    except (KeySpaceTooLargeError, DataError):
         return None

@@ -49,6 +49,8 @@ def enter(frame: object) -> Entered:
             inner = nw.from_native(pandas.to_polars(native))
         elif kind == "pyarrow":
             inner = nw.from_native(arrow.to_polars(native))
+        elif isinstance(native, pl.DataFrame):
+            inner = nw.from_native(native.clone())  # what the caller does to his own afterwards changes nothing
         else:
             inner = nw.from_native(native)
         return Entered(_normalised(inner), kind)
@@ -96,6 +98,8 @@ def _normalised(frame: Frame) -> Frame:
             exprs.append(nw.col(name).fill_nan(None))
         elif dtype in (nw.Categorical, nw.Enum) or polars.is_null_type(frame, name):
             exprs.append(nw.col(name).cast(nw.String))
+        elif isinstance(dtype, nw.Datetime) and dtype.time_unit != "us":
+            exprs.append(nw.col(name).cast(nw.Datetime("us", dtype.time_zone)))
         elif dtype.is_integer() and dtype != nw.Int64:
             exprs.append(nw.col(name).cast(nw.Int64))
         elif not (dtype.is_numeric() or dtype.is_temporal() or dtype in (nw.String, nw.Boolean)):
@@ -137,7 +141,14 @@ def collect(frame: Frame) -> pl.DataFrame:
     if isinstance(frame, nw.DataFrame):
         return frame.to_polars()
     with engine_errors():
-        return frame.collect("polars").to_polars()
+        return polars.compact(frame.collect("polars").to_polars())
+
+
+def compact(frame: Frame) -> Frame:
+    """The same rows in memory, holding nothing of rows that were dropped; rows in an engine stay there."""
+    if isinstance(frame, nw.LazyFrame):
+        return frame
+    return nw.from_native(polars.compact(frame.to_polars()), eager_only=True)
 
 
 def first_line(error: BaseException) -> str:

@@ -18,6 +18,16 @@ def is_null_type(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> boo
     return isinstance(native, pl.DataFrame | pl.LazyFrame) and native.collect_schema()[name] == pl.Null
 
 
+def compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """Texts copied into buffers of their own.
+
+    Polars shares the buffer of a text column between a frame and what was filtered out of it: a file or a
+    pickle would carry the texts of people who were dropped.
+    """
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    return frame.with_columns(pl.concat_str([pl.col(c), pl.lit("")]).alias(c) for c in texts) if texts else frame
+
+
 def match_eager(
     frame: pl.DataFrame, keys: pl.DataFrame, on: list[str], how: Literal["semi", "anti", "left"]
 ) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import Infeasible, ParameterError
+from flou.engine.errors import GuaranteeBrokenError, Infeasible, ParameterError
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Measure, Protection
 from flou.engine.note import Note
@@ -80,7 +80,12 @@ class DropRecords(Protection):
             tell("protect: drop_records", dropped, total)
             if dropped == total or dropped > self.max_share * total:
                 raise self._infeasible(dropped, total, rounds)
-            current = current.with_frame(result.without_flagged())
+            left = current.with_frame(result.without_flagged())
+            if left.n_records != current.n_records - result.n_flagged:
+                raise GuaranteeBrokenError(
+                    "DropRecords: the engine did not find the flagged records again; nothing is released."
+                )
+            current = left
         dropped = total - result.keys.n_records
         return Outcome(current, guarantees=(self._guarantee(),), figures={"n_dropped": dropped, "rounds": rounds})
 

@@ -40,7 +40,7 @@ class _OneSided(Protection):
     column: str = Field(description="the numeric column to code")
     at: Number | None = Field(None, description="the bound; values beyond it are replaced")
     quantile: float | None = Field(None, gt=0.0, lt=1.0, description="take the bound at this quantile, rounded")
-    unit: float | None = Field(None, gt=0, description="round a bound found by quantile to this unit")
+    unit: float | None = Field(None, gt=1e-12, description="round a bound found by quantile to this unit")
     replacement: Number | None = Field(None, description="value shown instead; default: the bound itself")
 
     @model_validator(mode="after")
@@ -81,11 +81,12 @@ class _OneSided(Protection):
         # allowance keeps a quantile that is round already where it is
         whole = data.frame.collect_schema()[self.column].is_integer()
         exact = float(found)
+        if not math.isfinite(exact):
+            raise DataError(f"The quantile of {self.column!r} is not finite: code its infinite values first.")
         unit = self.unit or 10.0 ** (math.floor(math.log10(abs(exact))) - 1 if exact else 0)
         unit = max(unit, 1.0) if whole and self.unit is None else unit
         rounded = math.floor(exact / unit + 1e-9) if self._side > 0 else math.ceil(exact / unit - 1e-9)
-        bound = rounded * unit
-        return float(round(bound, 10))
+        return float(f"{rounded * unit:.12g}")
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         bound, shown = self._bounds(data)
@@ -121,10 +122,14 @@ class _OneSided(Protection):
 
     def _schema(self, data: Microdata, bound: float, shown: float) -> Schema:
         """The schema of the coded file: of a key every value is mapped, so that its rules speak of the new values."""
-        before, is_key = data.schema, self.column in data.schema.keys
-        values = known_values(data, self.column, value_counts(data, self.column)[0]) if is_key else []
+        before = data.schema
+        counted = self.column in (*before.keys, *before.modalities)
+        values = known_values(data, self.column, value_counts(data, self.column)[0]) if counted else []
         mapping = {v: (shown if self._is_coded(data, v, bound) else v) for v in values}
-        after = schema_after(before, self.column, mapping, before.hierarchies.get(self.column))
+        hierarchy = before.hierarchies.get(self.column)
+        if hierarchy is not None and not hierarchy.covers(shown):
+            hierarchy = None
+        after = schema_after(before, self.column, mapping, hierarchy)
         labels = before.value_labels.get(self.column, {})
         kept = {text: label for text, label in labels.items() if not self._is_coded(data, text, bound)}
         value_labels = {**after.value_labels, **({self.column: kept} if kept else {})}

@@ -151,11 +151,35 @@ def frequency_classes(result: RiskResult) -> pl.DataFrame:
     )
 
 
+def without_small_classes(classes: pl.DataFrame, min_count: int) -> pl.DataFrame:
+    """Classes of few records merged with the next: one left out could be found by subtraction."""
+    merged: list[dict[str, Any]] = []
+    for row in classes.iter_rows(named=True):
+        if merged and 0 < merged[-1]["records"] < min_count:
+            row = _merged(merged.pop(), row)
+        merged.append(row)
+    while len(merged) > 1 and 0 < merged[-1]["records"] < min_count:
+        last = merged.pop()
+        merged.append(_merged(merged.pop(), last))
+    return pl.DataFrame(merged, schema=classes.schema)
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    end = second["class"].rpartition("–")[2]
+    return {
+        "class": f"{first['class'].partition('–')[0]}–{end}"
+        if not end.endswith("+")
+        else f"{first['class'].partition('–')[0]}+",
+        "records": first["records"] + second["records"],
+        "share": first["share"] + second["share"],
+        "at_risk": first["at_risk"] or second["at_risk"],
+    }
+
+
 def frequency_chart(result: RiskResult, look: Look) -> alt.Chart:
-    """Share of records by how many records share their key; classes of few records are left out."""
-    classes = frequency_classes(result)
+    """Share of records by how many records share their key; classes of few records are merged."""
     return bars(
-        classes.filter((pl.col("records") == 0) | (pl.col("records") >= look.min_count)),
+        without_small_classes(frequency_classes(result), look.min_count),
         category="class",
         value="share",
         flag="at_risk",

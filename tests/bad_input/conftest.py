@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.contracts import cases
 
 import flou
 
@@ -130,24 +131,10 @@ def nothing_written(tmp_path: Path) -> Callable[[], AbstractContextManager[None]
     return block
 
 
-def _native(frame: pl.DataFrame, engine: str) -> Any:
-    if engine == "polars":
-        return frame
-    if engine == "polars-lazy":
-        return frame.lazy()
-    if engine == "pandas":
-        return frame.to_pandas()
-    if engine == "pyarrow":
-        return frame.to_arrow()
-    import duckdb
-
-    return duckdb.connect().from_arrow(frame.to_arrow())
-
-
 @pytest.fixture
 def native() -> Callable[[pl.DataFrame, str], Any]:
     """A Polars frame in the type of an engine."""
-    return _native
+    return cases.native
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,14 +35,14 @@ class KeySpace:
     keys: KeyTable
     columns: tuple[str, ...]
     strata: tuple[str, ...] = ()
-    modalities: Mapping[str, Sequence[Scalar]] = ()  # type: ignore[assignment]
+    modalities: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)
     incoherent: Sequence[Mapping[str, Scalar]] = ()
 
     @cached_property
     def categories(self) -> dict[str, list[object]]:
         """Observed values in order, then the declared ones that nobody has; an undeclared value raises."""
         out: dict[str, list[object]] = {}
-        declared = dict(self.modalities or {})
+        declared = dict(self.modalities)
         for column, observed in zip(self.keys.columns, self.keys.categories, strict=True):
             texts = {text_of(v) for v in observed}
             if column in declared:

@@ -279,3 +279,41 @@ def test_codes_of_every_type() -> None:
     codes = {"d": ["9999-12-31"], "t": [day], "b": ["true"]}
     held = flou.Microdata(frame, keys=["d"], undetermined=codes).to_frame()
     assert [held[c].null_count() for c in held.columns] == [2, 3, 2]
+
+
+class Blank(Protection):
+    """Make one value undetermined: as an example of a protection that does."""
+
+    def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
+        import narwhals as nw
+
+        kept = nw.when(nw.col("town") != RARE).then(nw.col("x")).otherwise(None).alias("x")
+        return Outcome(data.with_frame(data.frame.with_columns(kept)))
+
+
+def test_nothing_lies_beneath_a_null(tmp_path: Path) -> None:
+    """Polars keeps the former number beneath a null; a file must not."""
+    number = 0x1122334455667788
+    frame = pl.DataFrame({"town": ["a", RARE, "b"], "x": [1, number, 3], "d": [dt.date(2020, 1, 1), None, None]})
+    release = Blank().protect(flou.Microdata(frame, keys=["town"]), secret=SECRET)
+    assert release.to_frame()["x"].null_count() == 1
+    assert release.to_frame()["d"].null_count() == 2
+    written = flou.write(release, tmp_path / "x.arrow").read_bytes()
+    import io
+
+    plain = io.BytesIO()
+    pl.read_ipc(io.BytesIO(written)).write_ipc(plain, compression="uncompressed")
+    for held in (plain.getvalue(), pickle.dumps(release.data), pickle.dumps(release.to_frame())):
+        assert number.to_bytes(8, "little") not in held
+
+
+def test_a_plan_with_a_title_in_two_languages_fits_the_json_schema() -> None:
+    import tomllib
+
+    import jsonschema
+
+    from flou.engine.plan_schema import plan_schema
+
+    plan = flou.Plan(title={"en": "Survey", "fr": "Enquête"})
+    assert flou.Plan.from_toml(plan.to_toml()) == plan
+    jsonschema.validate(tomllib.loads(plan.to_toml()), plan_schema())

@@ -21,12 +21,11 @@ from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.errors import DataError, MissingExtraError, OutputError, ParameterError, SchemaError, did_you_mean
-from flou.engine.native import first_line
+from flou.engine.native import ENGINES, first_line
 from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
 
 Engine = Literal["polars", "duckdb"]
-ENGINES = ("polars", "duckdb")
 _KINDS = {
     ".csv": "csv",
     ".txt": "csv",

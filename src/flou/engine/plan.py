@@ -16,10 +16,12 @@ from flou.engine import toml
 from flou.engine.attack import Attack
 from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.method import Method, Protection, RiskMeasure, Utility, carry_out
+from flou.engine.native import ENGINES
 from flou.engine.progress import Progress, listening
-from flou.engine.registry import Stage
+from flou.engine.registry import STAGES, Stage
 from flou.engine.release import Release
 from flou.engine.secret import Secret
+from flou.engine.words import LANGUAGES
 
 M = TypeVar("M", bound=Method)
 
@@ -52,14 +54,8 @@ class Output:
     languages: tuple[str, ...] = ("en",)
 
 
-_FORMATS, _LANGUAGES, _ENGINES = ("parquet", "csv", "arrow"), ("en", "fr"), ("polars", "duckdb")
-_METHODS: dict[str, tuple[Stage, type[Method]]] = {
-    "measure": ("measure", RiskMeasure),
-    "protect": ("protect", Protection),
-    "attack": ("attack", Attack),
-    "compare": ("compare", Utility),
-}
-SECTIONS = ("title", "data", "secrets", *_METHODS, "policy", "output")
+FORMATS = ("parquet", "csv", "arrow")
+SECTIONS = ("title", "data", "secrets", *STAGES, "policy", "output")
 
 
 @dataclass(frozen=True)
@@ -106,9 +102,9 @@ class Plan:
                 raise PlanError(f"A plan's {name} is a {kind.__name__}; given {type(held).__name__}.")
         texts = self.title.values() if isinstance(self.title, Mapping) else [self.title]
         languages = set(self.title) if isinstance(self.title, Mapping) else set()
-        if not all(isinstance(t, str) for t in texts) or languages - set(_LANGUAGES):
+        if not all(isinstance(t, str) for t in texts) or languages - set(LANGUAGES):
             raise PlanError(f"A plan's title is a text, or one a language (en, fr); given {self.title!r}.")
-        self._check_output("plan")
+        self._check_output()
 
     def protect(self, data: Any, *, secret: Secret | int | None = None, progress: Progress | None = None) -> Release:
         """Carry the steps out in order and prove every guarantee on the final file."""
@@ -146,7 +142,7 @@ class Plan:
             policy = table.get("policy")
             if policy is not None and not isinstance(policy, dict):
                 raise PlanError('[policy] is a table: file = "office.toml", or its rules.')
-            plan = cls(
+            return cls(
                 _methods(table, "protect", Protection),
                 measures=_methods(table, "measure", RiskMeasure),
                 attacks=_methods(table, "attack", Attack),
@@ -160,20 +156,17 @@ class Plan:
             )
         except FlouError as error:
             raise PlanError(f"The {where} is wrong: {error}") from None
-        return plan
 
-    def _check_output(self, where: str) -> None:
-        if self.output.format not in _FORMATS:
-            raise PlanError(
-                f"The {where} asks for format {self.output.format!r}.{did_you_mean(self.output.format, _FORMATS)}"
-            )
+    def _check_output(self) -> None:
+        wanted = self.output.format
+        if wanted not in FORMATS:
+            raise PlanError(f"[output] asks for format {wanted!r}.{did_you_mean(wanted, FORMATS)}")
         languages = self.output.languages
-        if not languages or set(languages) - set(_LANGUAGES) or len(set(languages)) < len(languages):
-            raise PlanError(f"The {where} asks for languages {list(languages)!r}; known: en, fr, none twice.")
-        if self.data is not None and self.data.engine not in (None, *_ENGINES):
-            raise PlanError(
-                f"The {where} asks for engine {self.data.engine!r}.{did_you_mean(self.data.engine, _ENGINES)}"
-            )
+        if not languages or set(languages) - set(LANGUAGES) or len(set(languages)) < len(languages):
+            raise PlanError(f"[output] asks for languages {list(languages)!r}; known: en, fr, none twice.")
+        engine = self.data.engine if self.data else None
+        if engine is not None and engine not in ENGINES:
+            raise PlanError(f"[data] asks for engine {engine!r}.{did_you_mean(engine, ENGINES)}")
 
     def to_toml(self) -> str:
         """The plan as TOML text; reading it back gives an equal plan."""
@@ -230,15 +223,15 @@ def _section(kind: type[S], table: object, name: str) -> S:
         raise PlanError(f"[{name}] needs at least {known[0]!r}.") from None
 
 
-def _methods(table: dict[str, Any], section: str, kind: type[M]) -> tuple[M, ...]:
+def _methods(table: dict[str, Any], section: Stage, kind: type[M]) -> tuple[M, ...]:
+    """The methods of a section, which is named after its stage."""
     entries = table.get(section, [])
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise PlanError(f"[[{section}]] is written with double brackets, once for each method.")
-    stage = _METHODS[section][0]
     out: list[M] = []
     for number, entry in enumerate(entries, start=1):
         try:
-            out.append(cast(M, Method.from_table(entry, stage)))
+            out.append(cast(M, Method.from_table(entry, section)))
         except FlouError as error:
             raise PlanError(f"[[{section}]] number {number}: {error}") from None
     return tuple(out)

@@ -6,7 +6,10 @@ from typing import Any
 
 from flou.engine import registry, toml
 from flou.engine.method import Method
+from flou.engine.native import ENGINES
+from flou.engine.plan import FORMATS
 from flou.engine.registry import Stage
+from flou.engine.words import LANGUAGES
 
 
 def plan_schema() -> dict[str, Any]:
@@ -14,12 +17,12 @@ def plan_schema() -> dict[str, Any]:
     string = {"type": "string"}
     sections: dict[str, Any] = {
         "flou": {"const": toml.FORMAT, "description": "format of this file"},
-        "title": string,
+        "title": {"anyOf": [string, _table(dict.fromkeys(LANGUAGES, string), [])]},
         "data": _table(
             {
                 "source": string,
                 "schema": string,
-                "engine": {"enum": ["polars", "duckdb"]},
+                "engine": {"enum": list(ENGINES)},
                 "delimiter": string,
                 "encoding": string,
                 "decimal": {"enum": [".", ","]},
@@ -30,8 +33,8 @@ def plan_schema() -> dict[str, Any]:
         "policy": {"type": "object"},
         "output": _table(
             {
-                "format": {"enum": ["parquet", "csv", "arrow"]},
-                "languages": {"type": "array", "items": {"enum": ["en", "fr"]}},
+                "format": {"enum": list(FORMATS)},
+                "languages": {"type": "array", "items": {"enum": list(LANGUAGES)}},
             },
             [],
         ),

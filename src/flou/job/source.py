@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import cast
 
 from flou import datasets
-from flou.describe.files import ENGINES, Engine, read
+from flou.describe.files import Engine, read
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.engine.errors import ParameterError, PlanError, did_you_mean
+from flou.engine.native import ENGINES
 from flou.engine.plan import DataSource, Plan
 from flou.engine.secret import Secret
 

@@ -21,6 +21,8 @@ from flou.engine.native import arrow, duckdb, pandas, polars
 
 #: What went in, so that the same type comes out.
 Kind = Literal["polars", "polars-lazy", "pandas", "pyarrow", "duckdb"]
+#: Engines that a file can be read with.
+ENGINES = ("polars", "duckdb")
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Match = Literal["semi", "anti", "left"]
 

@@ -19,13 +19,21 @@ def is_null_type(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> boo
 
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """Texts copied into buffers of their own.
+    """The same rows in buffers that hold nothing else.
 
-    Polars shares the buffer of a text column between a frame and what was filtered out of it: a file or a
-    pickle would carry the texts of people who were dropped.
+    Polars shares the buffer of a text column between a frame and what was filtered out of it, and leaves the
+    former value beneath a null. A file or a pickle would carry texts of people who were dropped, and values
+    that were made undetermined.
     """
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    return frame.with_columns(pl.concat_str([pl.col(c), pl.lit("")]).alias(c) for c in texts) if texts else frame
+    exprs = []
+    for name, dtype in frame.schema.items():
+        column = pl.col(name)
+        if dtype == pl.String:
+            exprs.append(pl.concat_str([column, pl.lit("")]).alias(name))
+        elif frame[name].null_count():
+            zero = pl.lit(0).cast(dtype)
+            exprs.append(pl.when(column.is_not_null()).then(column.fill_null(zero)).alias(name))
+    return frame.with_columns(exprs)
 
 
 def match_eager(

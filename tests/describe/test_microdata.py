@@ -244,8 +244,8 @@ def test_csv_cells_and_lines_that_are_empty(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text('"sex","age"\n"F","30"\n"","30"\n')
     assert flou.read(path).collect().to_frame()["sex"].null_count() == 1
-    for text in ("a,b\n1,2\n\n3,4\n", "a,b\n1,2\n3,4\n\n", 'a,b\n"1",2\n\n'):
-        path.write_text(text)
+    for text in ("a,b\n1,2\n\n3,4\n", "a,b\n1,2\n3,4\n\n", 'a,b\n"1",2\n\n', "a,b\r\n1,2\r\n\r\n"):
+        path.write_bytes(text.encode())
         with pytest.raises(flou.FlouError, match="blank"):
             flou.read(path)
     path.write_text("a\n1\n\n3\n")
@@ -256,3 +256,9 @@ def test_long_codes_in_csv_do_not_collide(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("code\n1234567890123456789\n1234567890123456788\n")
     assert flou.read(path, keys=["code"]).collect().to_frame()["code"].n_unique() == 2
+
+
+def test_csv_in_utf_16(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes("ville;n\nNîmes;1\nSète;2\n".encode("utf-16"))
+    assert flou.read(path, encoding="utf-16").collect().to_frame()["ville"].to_list() == ["Nîmes", "Sète"]

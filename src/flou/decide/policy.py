@@ -114,9 +114,9 @@ class Policy(Parameters):
             "method": result.title,
             "settings": settings_text(result.settings),
             "figure": label,
-            "value": _read(rule, figure),
+            "value": _read(rule, result, figure),
             "sign": "≤" if rule.at_most else "≥",
-            "bound": _read(rule, bounds.release),
+            "bound": _read(rule, result, bounds.release),
         }
         asked = Note("{method} ({settings}): {figure} must be {sign} {bound} for release", values)
         if isinstance(figure, str | None) or figure != figure:
@@ -130,17 +130,18 @@ class Policy(Parameters):
         if decision is Decision.RELEASE:
             text = "{method} ({settings}): {figure}: {value}, within the bound for release ({sign} {bound})"
         elif decision is Decision.REVIEW:
-            values["review"] = _read(rule, bounds.review)
+            values["review"] = _read(rule, result, bounds.review)
             text = (
                 "{method} ({settings}): {figure}: {value}, past the bound for release ({sign} {bound}) "
                 "but within that for review ({sign} {review})"
             )
         else:
-            values["last"] = _read(rule, bounds.release if bounds.review is None else bounds.review)
+            values["last"] = _read(rule, result, bounds.release if bounds.review is None else bounds.review)
             text = "{method} ({settings}): {figure}: {value}, past every bound ({sign} {last})"
         return Reason(decision, Note(text, values), asked, rule.why)
 
 
-def _read(rule: Rule, figure: object) -> object:
-    """The headline value is a share, read as a percentage; other figures are read as they are."""
-    return Proportion(figure) if rule.figure == "value" and isinstance(figure, int | float) else figure
+def _read(rule: Rule, result: Result, figure: object) -> object:
+    """A headline that is a share is read as a percentage; other figures are read as they are."""
+    is_share = rule.figure == "value" and result.value_kind == "share"
+    return Proportion(figure) if is_share and isinstance(figure, int | float) else figure

@@ -78,28 +78,22 @@ def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr
 
 def check_values(frame: native.Frame, schema: Schema) -> None:
     """Check the values: weights, modalities, hierarchies."""
-    found = dict(frame.collect_schema())
-    exprs: dict[str, nw.Expr] = {}
-    if schema.weight is not None:
-        exprs["weight null"] = nw.col(schema.weight).is_null().sum()
-        exprs["weight negative"] = (nw.col(schema.weight) < 0).sum()
-        exprs["weight infinite"] = (nw.col(schema.weight).cast(nw.Float64) == math.inf).sum()
-    if exprs:
-        row = native.collect(frame.select(*(e.alias(n) for n, e in exprs.items()))).row(0, named=True)
-    else:
-        row = {}
-    problems = []
-    if row.get("weight null"):
-        problems.append(f"the weight {schema.weight!r} is null in {row['weight null']:,} records")
-    if row.get("weight negative"):
-        problems.append(f"the weight {schema.weight!r} is negative in {row['weight negative']:,} records")
-    if row.get("weight infinite"):
-        problems.append(f"the weight {schema.weight!r} is infinite in {row['weight infinite']:,} records")
+    found = frame.collect_schema().names()
+    problems = [*_weight_problems(frame, schema.weight)] if schema.weight is not None else []
     for column in (c for c in dict.fromkeys((*schema.modalities, *schema.hierarchies)) if c in found):
         values = native.collect(frame.select(column).unique())[column].drop_nulls().to_list()
         problems += _value_problems(column, values, schema)
     if problems:
         raise SchemaError(paragraphs("The data do not fit their schema:", problems))
+
+
+def _weight_problems(frame: native.Frame, weight: str) -> Iterable[str]:
+    held = nw.col(weight)
+    wrong = {"null": held.is_null(), "negative": held < 0, "infinite": held.cast(nw.Float64) == math.inf}
+    row = native.collect(frame.select(*(e.sum().alias(n) for n, e in wrong.items()))).row(0, named=True)
+    for name, n in row.items():
+        if n:
+            yield f"the weight {weight!r} is {name} in {n:,} records"
 
 
 def _value_problems(column: str, values: list[object], schema: Schema) -> Iterable[str]:

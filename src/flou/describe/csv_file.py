@@ -94,11 +94,12 @@ def _scan_text(path: Path, separator: str, encoding: str, columns: list[str]) ->
 def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -> None:
     """Refuse lines with too few or too many fields: a cut line would otherwise end in undetermined values.
 
-    Without quotes a count of separators tells; with quotes the lines are parsed one by one.
+    Without quotes, in an encoding that writes ASCII as it is, a count of separators tells; otherwise the
+    lines are parsed one by one.
     """
     with path.open("rb") as file:
         quoted = any(b'"' in block for block in iter(lambda: file.read(1 << 20), b""))
-    if quoted:
+    if quoted or "a,".encode(encoding) != b"a,":
         with path.open(encoding=encoding, newline="") as text:
             lines = enumerate(csv.reader(text, delimiter=separator), start=1)
             wrong = [n for n, fields in lines if len(fields) != width and (fields or width > 1)][:5]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from datetime import UTC, datetime
@@ -76,18 +77,19 @@ def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Prog
 
 
 def _put_in_place(temporary: Path, out: Path) -> None:
-    if out.exists() and any(out.iterdir()):
-        former = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.former."))
-        out.replace(former / "out")
-        try:
-            temporary.replace(out)
-        except OSError:
-            (former / "out").replace(out)
-            raise
-        finally:
-            shutil.rmtree(former, ignore_errors=True)
-    else:
+    """Rename the new folder to its place; a former one gives way, and comes back if that fails."""
+    if not out.exists() or not any(out.iterdir()):
         temporary.replace(out)
+        return
+    former = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.former."))
+    out.replace(former / "out")
+    try:
+        temporary.replace(out)
+    except OSError:
+        (former / "out").replace(out)
+        former.rmdir()
+        raise
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def _fill(done: Done, folder: Path) -> None:
@@ -142,7 +144,7 @@ def _inputs(done: Done) -> dict[str, str]:
     for name in (n for n in named if isinstance(n, str)):
         path = plan.folder / name
         files += [path] if path.is_file() else sorted(path.glob("*.parquet")) if path.is_dir() else _matching(path)
-    return {p.name: done.secret.identify(p) for p in files}
+    return {os.path.relpath(p, plan.folder): done.secret.identify(p) for p in files}
 
 
 def _matching(pattern: Path) -> list[Path]:

@@ -52,11 +52,11 @@ class Recode(Protection):
         if self.column == data.schema.weight or self.column in data.schema.hidden:
             roles = ", ".join(data.schema.roles(self.column))
             raise DataError(f"{self.column!r} is {roles}: it has no groups to be recoded to.")
-        observed, _ = value_counts(data, self.column)
+        observed, counts = value_counts(data, self.column)
         mapping = self._mapping(data, known_values(data, self.column, observed))
         hierarchy = self._rest(data, mapping) if self.level is not None else None
         schema = schema_after(data.schema, self.column, mapping, hierarchy)
-        recoded, change = replace_values(data, self.column, mapping, schema)
+        recoded, change = replace_values(data, self.column, mapping, counts, schema)
         targets = {text_of(v) for v in mapping.values()}
         gone = {text_of(v) for v in mapping} - targets
         promise = Note("no value of {column} finer than its recoding is left", {"column": self.column})

@@ -36,10 +36,10 @@ def known_values(data: Microdata, column: str, observed: list[object]) -> list[o
 
 
 def replace_values(
-    data: Microdata, column: str, mapping: Mapping[Any, Any], schema: Schema
+    data: Microdata, column: str, mapping: Mapping[Any, Any], counts: Mapping[Any, int], schema: Schema
 ) -> tuple[Microdata, Change]:
-    """Replace values by a mapping that covers them all; null stays null."""
-    observed, counts = value_counts(data, column)
+    """Replace values by a mapping that covers all that were counted; null stays null."""
+    observed = [v for v in counts if v is not None]
     new = [mapping[v] for v in observed]
     n_changed = sum(counts[v] for v in observed if text_of(v) != text_of(mapping[v]))
     if observed:

@@ -25,7 +25,7 @@ demo: $(VENV)/.user
 	@echo "Open $(OUT)/internal/report.en.html in a browser."
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses=2 $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@ import argparse
 import importlib
 from pathlib import Path
 
-BENCHES = ("frequencies", "startup", "demo")
+BENCHES = ("frequencies", "large", "wide", "cluster", "startup", "demo")
 
 
 def main() -> None:

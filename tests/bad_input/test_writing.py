@@ -22,7 +22,7 @@ from flou.job.folder import write_folder
 
 SECRET = flou.Secret(bytes(range(32)))
 ENDINGS = ("csv", "parquet", "arrow")
-WRITERS = {"csv": "write_csv", "parquet": "write_parquet", "arrow": "write_ipc"}
+WRITERS = {"csv": "sink_csv", "parquet": "sink_parquet", "arrow": "sink_ipc"}
 
 
 def _full(*_: object, **__: object) -> Any:
@@ -55,7 +55,7 @@ def test_a_file_is_whole_or_not_there(
     target = tmp_path / f"out.{ending}"
     if overwrite:
         target.write_bytes(b"the former file")
-    monkeypatch.setattr(pl.DataFrame, WRITERS[ending], fault)
+    monkeypatch.setattr(pl.LazyFrame, WRITERS[ending], fault)
     with nothing_written(), pytest.raises(flou.FlouError, match=f"out.{ending}"):
         flou.write(people, target, overwrite=overwrite)
 
@@ -72,7 +72,7 @@ def test_a_rename_that_fails(
 def test_an_interruption_leaves_no_file(
     people: flou.Microdata, tmp_path: Path, nothing_written: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pl.DataFrame, "write_csv", _stopped)
+    monkeypatch.setattr(pl.LazyFrame, "sink_csv", _stopped)
     with nothing_written(), pytest.raises(KeyboardInterrupt):
         flou.write(people, tmp_path / "out.csv")
 
@@ -176,7 +176,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _faults() -> Iterator[tuple[str, Any, str]]:
-    yield "data", pl.DataFrame, "write_csv"
+    yield "data", pl.LazyFrame, "sink_csv"
     yield "reports", flou.Report, "save"
     yield "manifest", Path, "write_text"
     yield "mode", Path, "chmod"
@@ -317,7 +317,7 @@ def test_a_step_that_is_stopped(
 def test_an_interruption_while_writing_says_so(
     job: Any, run: Callable[..., Any], nothing_written: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pl.DataFrame, "write_csv", _stopped)
+    monkeypatch.setattr(pl.LazyFrame, "sink_csv", _stopped)
     with nothing_written():
         assert run("run", job.plan, "--out", job.out).code == 130
 

@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import flou
 from flou.engine.method import Method
 from flou.risk.micro.frequency import MISSING
 
 KEYS = ["region", "sex", "age"]
+#: Tests on Spark run in one process, so that they share one session.
+SPARK = pytest.param("spark", marks=pytest.mark.xdist_group("spark"))
 
 _K = flou.risk.KAnonymity
 _ONES = {"A": "north", "B": "north", "C": "south", "É": "south"}
 
 #: Method name → parameter settings worth checking.
 EXAMPLES: dict[str, list[Method]] = {
-    "k_anonymity": [*(_K(k=3, missing=m) for m in MISSING), _K(k=2, by="sex")],
+    "k_anonymity": [*(_K(k=3, missing=m) for m in MISSING), _K(k=2, by="sex"), _K(k=3, subsets=2)],
     "recode": [
         flou.protect.Recode("age", level=1),
         flou.protect.Recode("age", level="decade"),
@@ -45,6 +48,7 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"k": 2.5},
         {"k": 3, "missing": "x"},
         {"k": 3, "kk": 1},
+        {"k": 3, "subsets": 0},
     ],
     "recode": [{"column": "age"}, {"column": "age", "level": 1, "mapping": {}}, {"column": "age", "level": 0}],
     "top_code": [{"column": "a"}, {"column": "a", "at": 1, "quantile": 0.5}, {"column": "a", "quantile": 1.0}],
@@ -97,6 +101,10 @@ def native(frame: pl.DataFrame, engine: str) -> object:
         return frame.to_pandas()
     if engine == "pyarrow":
         return frame.to_arrow()
+    if engine == "spark":
+        from flou.engine.native import spark
+
+        return spark.session("spark").createDataFrame(frame.to_arrow())
     assert engine == "duckdb"
     import duckdb
 

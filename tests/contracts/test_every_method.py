@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from tests.contracts.cases import BAD_PARAMETERS, EXAMPLES, KEYS, ROLES, native, people, published, rows
+from tests.contracts.cases import BAD_PARAMETERS, EXAMPLES, KEYS, ROLES, SPARK, native, people, published, rows
 
 import flou
 from flou.engine import registry
@@ -20,7 +20,7 @@ from flou.engine.plan_schema import method_schema, plan_schema
 ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]
 MEASURES = [p for p in ALL if isinstance(p.values[0], RiskMeasure)]
 PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]
-FULL, EQUAL = ("polars", "pandas"), ("pyarrow", "polars-lazy", "duckdb")
+FULL, EQUAL = ("polars", "pandas"), ("pyarrow", "polars-lazy", "duckdb", SPARK)
 SECRET = flou.Secret(bytes(range(32)))
 
 

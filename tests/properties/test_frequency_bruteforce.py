@@ -38,6 +38,15 @@ INTEGERS = [0, 1, 2, 3, -1, -2, -9, 99, -999, 2**31, 2**53, 2**53 + 1, 2**63 - 2
 STRATA = ["u", "v", "null"]
 
 
+@pytest.fixture(autouse=True, params=["every cell held", "searched"], scope="module")
+def _key_space(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Everything is checked twice: with the key space held in memory, and as if it did not fit."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "searched":
+            patch.setattr("flou.describe.keyspace.MAX_CELLS", 0)
+        yield
+
+
 # ---------------------------------------------------------------------------------------------- the tables
 
 

@@ -9,20 +9,12 @@ from flou.engine.errors import ParameterError
 from flou.engine.plan import DataSource
 from flou.job import source as sources
 
+__all__ = ["DataSource", "load"]
 
-def load(
-    source: str,
-    schema: str | None,
-    keys: str | None,
-    *,
-    engine: str | None,
-    delimiter: str | None,
-    encoding: str | None,
-    decimal: str | None,
-) -> Microdata:
+
+def load(where: DataSource, keys: str | None) -> Microdata:
     """Read a file or a data set, with a schema file or with keys by name."""
-    if schema is not None and keys is not None:
+    if where.schema is not None and keys is not None:
         raise ParameterError("Give --schema or --keys, not both: a schema names the keys.")
     names = [k.strip() for k in keys.split(",")] if keys is not None else []
-    where = DataSource(source, schema, engine, delimiter, encoding, decimal)
-    return sources.load(where, Path(), engine=engine, keys=names)
+    return sources.load(where, Path(), engine=where.engine, keys=names)

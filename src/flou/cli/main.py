@@ -27,11 +27,13 @@ app = typer.Typer(
 )
 _METHOD_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-Source = Annotated[str, typer.Argument(help="CSV, Parquet or Arrow file, folder, pattern, or dataset:NAME.")]
+Source = Annotated[str, typer.Argument(help="File, folder, pattern, postgresql://… or dataset:NAME.")]
 SchemaFile = Annotated[str | None, typer.Option("--schema", help="Schema file (TOML) that says what each column is.")]
-EngineName = Annotated[Optional[str], typer.Option("--engine", help="polars (default) or duckdb.")]  # noqa: UP045
+EngineName = Annotated[Optional[str], typer.Option("--engine", help="polars (default), duckdb, spark or spark://….")]  # noqa: UP045
 Delimiter = Annotated[Optional[str], typer.Option("--delimiter", help="Delimiter of a CSV file.")]  # noqa: UP045
 Encoding = Annotated[Optional[str], typer.Option("--encoding", help="Encoding of a CSV file.")]  # noqa: UP045
+Table = Annotated[Optional[str], typer.Option("--table", help="Table of a database.")]  # noqa: UP045
+Sheet = Annotated[Optional[str], typer.Option("--sheet", help="Sheet of an Excel file.")]  # noqa: UP045
 Keys = Annotated[Optional[str], typer.Option("--keys", help="Key columns, by commas, instead of a schema.")]  # noqa: UP045
 Decimal = Annotated[Optional[str], typer.Option("--decimal", help='Decimal mark of a CSV file: "." or ",".')]  # noqa: UP045
 SecretFile = Annotated[Optional[str], typer.Option("--secret", help="Secret file; before the plan's own.")]  # noqa: UP045
@@ -54,6 +56,8 @@ def describe(
     schema: SchemaFile = None,
     keys: Keys = None,
     engine: EngineName = None,
+    table: Table = None,
+    sheet: Sheet = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -63,11 +67,12 @@ def describe(
     ] = None,
 ) -> None:
     """Say what a file is: columns, roles, types, missing values, keys."""
-    from flou.cli.data import load
+    from flou.cli.data import DataSource, load
     from flou.cli.show import show_overview
     from flou.describe.overview import draft_schema
 
-    data = load(source, schema, keys, engine=engine, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    where = DataSource(source, schema, engine, table, sheet, delimiter, encoding, decimal)
+    data = load(where, keys)
     show_overview(data.describe())
     if save_schema is not None:
         draft_schema(data).save(save_schema)
@@ -82,17 +87,20 @@ def risk(
     method: Annotated[str, typer.Option("--method", help="Risk measure; see `flou methods`.")] = "k_anonymity",
     keys: Keys = None,
     engine: EngineName = None,
+    table: Table = None,
+    sheet: Sheet = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
 ) -> None:
     """Measure the risk of a file. The measure's parameters are options: --k 3 --missing orthodox."""
-    from flou.cli.data import load
+    from flou.cli.data import DataSource, load
     from flou.cli.options import method_from_options
     from flou.cli.show import show_result
 
     measure = method_from_options("measure", method, context.args)
-    data = load(source, schema, keys, engine=engine, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    where = DataSource(source, schema, engine, table, sheet, delimiter, encoding, decimal)
+    data = load(where, keys)
     show_result(measure.measure(data))  # type: ignore[attr-defined]
 
 
@@ -106,13 +114,15 @@ def protect(
     secret: SecretFile = None,
     keys: Keys = None,
     engine: EngineName = None,
+    table: Table = None,
+    sheet: Sheet = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
 ) -> None:
     """Apply one protection. Its parameters are options: --method recode --column age --level 1."""
     import flou
-    from flou.cli.data import load
+    from flou.cli.data import DataSource, load
     from flou.cli.options import method_from_options
     from flou.cli.show import show_release
     from flou.describe.files import require_writable
@@ -122,7 +132,8 @@ def protect(
     if out is not None:
         require_writable(out)
     key = find_secret(secret)
-    data = load(source, schema, keys, engine=engine, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    where = DataSource(source, schema, engine, table, sheet, delimiter, encoding, decimal)
+    data = load(where, keys)
     release = protection.protect(data, secret=key)  # type: ignore[attr-defined]
     show_release(release)
     if out is not None:
@@ -136,11 +147,15 @@ def run(
     engine: EngineName = None,
     secret: SecretFile = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the folder of a former run.")] = False,
+    since: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--since", help="Folder of a former run: say what changed in the file since."),
+    ] = None,
 ) -> None:
     """Carry a plan out and write DIR/public and DIR/internal."""
     from flou.cli.run import run_plan
 
-    raise typer.Exit(run_plan(Path(plan), Path(out), engine=engine, secret=secret, replace=replace))
+    raise typer.Exit(run_plan(Path(plan), Path(out), engine=engine, secret=secret, replace=replace, since=since))
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from flou.cli.show import console
 from flou.decide.verdict import Decision, Verdict
 from flou.engine.errors import Interrupted, OutputError, ParameterError
+from flou.engine.note import Note
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress as Callback
 from flou.engine.values import plain_text, settings_text
@@ -28,16 +29,19 @@ EXIT = {Decision.RELEASE: 0, Decision.REVIEW: 3, Decision.WITHHOLD: 4}
 _COLOUR = {Decision.RELEASE: "green", Decision.REVIEW: "yellow", Decision.WITHHOLD: "red"}
 
 
-def run_plan(path: Path, out: Path, *, engine: str | None, secret: str | None, replace: bool) -> int:
+def run_plan(
+    path: Path, out: Path, *, engine: str | None, secret: str | None, replace: bool, since: str | None = None
+) -> int:
     """Carry a plan out, write its folder, say what was decided; the exit code is the verdict."""
     plan = Plan.load(path)
     require_free(out, replace=replace)
     with shown_progress() as progress:
-        done = carry_out(plan, engine=engine, secret=secret, progress=progress)
+        done = carry_out(plan, engine=engine, secret=secret, since=since, progress=progress)
         write_folder(done, out, replace=replace, progress=progress)
     screen = console()
     n_in, n_out = done.original.n_records, done.release.data.n_records
     screen.print(f"{n_in:,} records in, {n_out:,} in the release")
+    _show_changes(done.changed)
     for result in done.results:
         head = f"{result.method} ({settings_text(result.settings)}) on the {result.measured_on}"
         screen.print(f"{head}:\n  {plain_text(result.headline)} {result.value_label}")
@@ -51,6 +55,16 @@ def run_plan(path: Path, out: Path, *, engine: str | None, secret: str | None, r
     else:
         screen.print(f"For the public: {out / 'public'}", soft_wrap=True)
     return EXIT[done.verdict.decision]
+
+
+def _show_changes(changed: Sequence[Note] | None) -> None:
+    """What is different from the file of a former run."""
+    if changed is None:
+        return
+    screen = console()
+    screen.print("Changed since the former file:" if changed else "Nothing changed since the former file.")
+    for note in changed:
+        screen.print(textwrap.fill(str(note), screen.width, initial_indent="  ", subsequent_indent="    "))
 
 
 def report_plan(path: Path, out: Path, *, language: str, audience: str, engine: str | None, secret: str | None) -> int:

@@ -15,7 +15,7 @@ from flou.engine.plan_schema import summary_of
 from flou.engine.values import settings_text
 
 if TYPE_CHECKING:
-    from flou.describe.overview import Overview
+    from flou.describe.overview import LabelledValue, Overview
     from flou.engine.release import Release
     from flou.engine.result import RiskResult
 
@@ -48,6 +48,7 @@ def show_overview(found: Overview) -> None:
         counts = (f"{n:,}" for n in (c.n_distinct, c.n_undetermined, c.n_not_applicable))
         table.add_row(c.name, ", ".join(c.roles), c.type, *counts)
     out.print(table)
+    _show_labels(found)
     if found.n_keys is not None:
         out.print(
             f"{found.n_keys:,} distinct keys, {found.n_complete_keys:,} of them complete; "
@@ -55,6 +56,30 @@ def show_overview(found: Overview) -> None:
         )
     else:
         out.print("No keys are declared: say which columns an intruder may know, with --schema or --keys.")
+
+
+#: Labels of values shown for one column.
+_VALUES_SHOWN = 12
+
+
+def _show_labels(found: Overview) -> None:
+    """What columns and values are called, where the file or its schema says so."""
+    labelled = [c for c in found.columns if c.label or c.values]
+    if not labelled:
+        return
+    out = console()
+    out.print("Labels", style="bold")
+    for c in labelled:
+        shown = [f"{v.value} {_meaning(v)}" for v in c.values[:_VALUES_SHOWN]]
+        if len(c.values) > _VALUES_SHOWN:
+            shown.append(f"… ({len(c.values) - _VALUES_SHOWN} more)")
+        text = f"{c.name}: {c.label}" + (" — " if c.label and shown else "") + "; ".join(shown)
+        out.print(textwrap.fill(text, out.width, initial_indent="  ", subsequent_indent="    "))
+
+
+def _meaning(value: LabelledValue) -> str:
+    label = value.label if value.label != value.value else ""
+    return f"{label} ({value.missing})".strip() if value.missing else label
 
 
 def show_result(result: RiskResult) -> None:

@@ -90,7 +90,7 @@ def check_values(frame: native.Frame, schema: Schema) -> None:
 def _weight_problems(frame: native.Frame, weight: str) -> Iterable[str]:
     held = nw.col(weight)
     wrong = {"null": held.is_null(), "negative": held < 0, "infinite": held.cast(nw.Float64) == math.inf}
-    row = native.collect(frame.select(*(e.sum().alias(n) for n, e in wrong.items()))).row(0, named=True)
+    row = native.collect(frame.select(*(e.cast(nw.Int64).sum().alias(n) for n, e in wrong.items()))).row(0, named=True)
     for name, n in row.items():
         if n:
             yield f"the weight {weight!r} is {name} in {n:,} records"

@@ -1,48 +1,35 @@
-"""Reading and writing files: CSV, Parquet (file, folder, glob) and Arrow, on Polars or DuckDB.
+"""Reading and writing: files of every usual kind and PostgreSQL, on Polars, DuckDB or Spark.
 
 Reading is lazy: rows stay in the file until something is counted. A file that does not fit its schema
-is refused with the list of what is wrong. Writing puts on disk only what would be published, under a
-temporary name that is renamed when all of it is there; nothing is overwritten silently.
+is refused with the list of what is wrong. Writing puts out only what would be published, batch by
+batch, under a temporary name that is renamed when all of it is there; nothing is overwritten silently.
 """
 
 from __future__ import annotations
 
-import glob
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import narwhals as nw
-import polars as pl
-
+from flou.describe import database
 from flou.describe.check import check_values
-from flou.describe.csv_file import scan_csv
 from flou.describe.microdata import Microdata
+from flou.describe.scan import open_source
 from flou.describe.schema import Schema
+from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
 from flou.engine import native
-from flou.engine.errors import DataError, MissingExtraError, OutputError, ParameterError, SchemaError, did_you_mean
-from flou.engine.native import ENGINES, first_line
-from flou.engine.output import checked_path, require_new, written_whole
+from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
+from flou.engine.output import checked_path, folder_written_whole, require_new, written_whole
 from flou.engine.release import Release
-
-Engine = Literal["polars", "duckdb"]
-_KINDS = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
 
 
 def read(
     source: str | PathLike[str],
     *,
     schema: Schema | str | PathLike[str] | None = None,
-    engine: Engine = "polars",
+    engine: str = "polars",
+    table: str | None = None,
+    sheet: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -50,33 +37,21 @@ def read(
 ) -> Microdata:
     """Read a file as microdata; rows stay in the file until needed (`.collect()` loads them).
 
-    `source` is a CSV, Parquet or Arrow file, a folder of Parquet files or a pattern with `*`. `schema` is
-    a `flou.Schema` or the path of a schema file; roles can also be given by name, as to `flou.Microdata`.
+    `source` is a CSV, Parquet, Arrow, SPSS, Stata, SAS or Excel file, a folder of Parquet files, a pattern
+    with `*`, or a database as `postgresql://user@host/name` with its `table`. `engine` is polars, duckdb,
+    spark or the address of a Spark master. `schema` is a `flou.Schema` or the path of a schema file; roles
+    can also be given by name, as to `flou.Microdata`.
     """
-    if engine not in ENGINES:
-        raise ParameterError(f"engine = {engine!r} is not known.{did_you_mean(str(engine), ENGINES)}")
+    chosen = native.require_engine(engine, ParameterError)
     described = _schema(schema, roles)
-    kind, path, pattern = _locate(source)
-    frame: object
-    if kind == "csv":
-        frame = scan_csv(
-            _files(path, pattern),
-            delimiter=delimiter,
-            encoding="utf-8" if encoding is None else encoding,
-            decimal="." if decimal is None else decimal,
-            types=described.types,
-            undetermined=described.undetermined,
-        )
-    elif (delimiter, encoding, decimal) != (None, None, None):
-        raise ParameterError(f"delimiter, encoding and decimal are for CSV files; {path!r} is {kind}.")
-    else:
-        frame = _scan(path, kind, pattern)
-    if engine == "duckdb":
-        frame = _in_duckdb(frame, path, kind, pattern)
-    data = Microdata(frame, described)
+    scan = open_source(
+        source, described, table=table, sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal
+    )
+    frame, files = scan.in_engine(chosen)
+    data = Microdata.from_source(frame, scan.schema, files)
     if data.n_records == 0:
-        raise DataError(f"{str(source)!r} has no records.")
-    check_values(data.frame, described)
+        raise DataError(f"{_shown(source)!r} has no records.")
+    check_values(data.frame, scan.schema)
     return data
 
 
@@ -88,86 +63,66 @@ def _schema(schema: object, roles: dict[str, Any]) -> Schema:
     return schema if isinstance(schema, Schema) else Schema.load(checked_path(schema, "A schema file", SchemaError))
 
 
-def _locate(source: object) -> tuple[str, str, bool]:
-    """The kind of a source, its path or pattern, and whether it is a pattern."""
-    path = checked_path(source, "A file to read", DataError)
-    text = str(path) if str(source) else ""
-    if text and path.is_dir():
-        if not list(path.glob("*.parquet")):
-            raise DataError(f"The folder {text!r} holds no .parquet files.")
-        return "parquet", str(Path(glob.escape(text)) / "*.parquet"), True
-    pattern = not path.exists() and any(c in text for c in "*?[")
-    if pattern and not glob.glob(text):
-        raise DataError(f"No file matches {text!r}.")
-    if not pattern and not path.is_file():
-        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() and path.name else []
-        raise DataError(f"There is no file {text!r}.{did_you_mean(path.name, near) if near else ''}")
-    if not pattern and path.stat().st_size == 0:
-        raise DataError(f"The file {text!r} is empty.")
-    kind = _KINDS.get(path.suffix.lower())
-    if kind is None:
-        raise DataError(f"{text!r} is not of a kind that Flou reads: {', '.join(_KINDS)}.")
-    return kind, text, pattern
+def _shown(source: object) -> str:
+    return database.without_password(str(source)) if database.is_database(source) else str(source)
 
 
-def _files(path: str, pattern: bool) -> list[Path]:
-    return [Path(p) for p in sorted(glob.glob(path))] if pattern else [Path(path)]
-
-
-def _scan(path: str, kind: str, pattern: bool) -> pl.LazyFrame:
-    try:
-        frame = pl.scan_parquet(path, glob=pattern) if kind == "parquet" else pl.scan_ipc(path, glob=pattern)
-        frame.collect_schema()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise DataError(
-            f"{path!r} cannot be read as {kind}: it is damaged, truncated or of another kind ({first_line(error)})."
-        ) from None
-    return frame
-
-
-def _in_duckdb(frame: object, path: str, kind: str, pattern: bool) -> object:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError("duckdb", "duckdb") from None
-    connection = duckdb.connect()
-    assert isinstance(frame, pl.LazyFrame)
-    if kind == "parquet":
-        with native.engine_errors():
-            return connection.read_parquet(path if pattern else glob.escape(path))
-    # other kinds go through our own reader, so that every engine sees the same types
-    return connection.from_arrow(native.collect(nw.from_native(frame)).to_arrow())
-
-
-def write(data: Microdata | Release, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write what would be published to a CSV, Parquet or Arrow file, by its ending.
+def write(
+    data: Microdata | Release,
+    target: str | PathLike[str],
+    *,
+    table: str | None = None,
+    rows_per_part: int | None = None,
+    overwrite: bool = False,
+) -> Path | str:
+    """Write what would be published to a CSV, Parquet or Arrow file, by its ending, or to a database table.
 
     Identifiers, internal ids and household numbers are never written, and rows stand in an order given by
-    their values.
+    their values. Rows in an engine pass by in batches: they need not fit in memory. With `rows_per_part`
+    the target becomes a folder of files with that many rows each.
     """
-    target = require_writable(path, overwrite=overwrite)
     inner = data.data if isinstance(data, Release) else data
     if not isinstance(inner, Microdata):
         raise ParameterError(f"flou.write takes Microdata or a Release, not {type(data).__name__}.")
-    # one chunk: the chunks of a scan depend on threads and would shape the file
-    rows = native.collect(native.compact(inner.public().frame)).rechunk()
-    kind = _KINDS[target.suffix.lower()]
-    with written_whole(target, overwrite=overwrite) as file:
-        if kind == "csv":
-            rows.write_csv(file)
-        elif kind == "parquet":
-            rows.write_parquet(file, compression="zstd", statistics=False, row_group_size=1 << 18)
-        else:
-            rows.write_ipc(file, compression="zstd")
+    if database.is_database(target):
+        if table is None or rows_per_part is not None:
+            raise ParameterError('A database is written to with table = "name", and without rows_per_part.')
+        database.write_table(_rows(inner).take(None), str(target), table, overwrite=overwrite)
+        return table
+    if table is not None:
+        raise ParameterError("table is for databases; a file has none.")
+    if rows_per_part is None:
+        path = require_writable(target, overwrite=overwrite)
+        rows = _rows(inner)
+        with written_whole(path, overwrite=overwrite) as file:
+            write_file(rows.take(None), rows.schema, file, WRITTEN[path.suffix.lower()])
+            inner.require_unchanged()
+        return path
+    if isinstance(rows_per_part, bool) or not isinstance(rows_per_part, int) or rows_per_part < 1:
+        raise ParameterError(f"rows_per_part = {rows_per_part!r} must be a whole number, 1 at least.")
+    path = _require_suffix(target)
+    with folder_written_whole(path) as folder:
+        write_parts(_rows(inner), folder, path.suffix.lower(), rows_per_part)
+        inner.require_unchanged()
+    return path
+
+
+def _rows(data: Microdata) -> Rows:
+    published = data.public()
+    return Rows(native.batches(published.frame), published.n_records)
+
+
+def _require_suffix(path: object) -> Path:
+    target = checked_path(path, "A file to write", OutputError)
+    if target.suffix.lower() not in WRITTEN:
+        raise ParameterError(f"{str(path)!r} is not of a kind that Flou writes: .csv, .parquet, .arrow.")
+    if not target.parent.is_dir():
+        raise OutputError(f"The folder {str(target.parent)!r} does not exist; make it first.")
     return target
 
 
 def require_writable(path: object, *, overwrite: bool = False) -> Path:
     """Refuse a target of unknown kind, or one that exists, before any work is done."""
-    target = checked_path(path, "A file to write", OutputError)
-    if target.suffix.lower() not in _KINDS:
-        raise ParameterError(f"{str(path)!r} is not of a kind that Flou writes: .csv, .parquet, .arrow.")
-    if not target.parent.is_dir():
-        raise OutputError(f"The folder {str(target.parent)!r} does not exist; make it first.")
+    target = _require_suffix(path)
     require_new(target, overwrite=overwrite)
     return target

@@ -97,10 +97,15 @@ class KeySpace:
                 "is nothing it could stand for. Declare modalities={…}, or leave it out of the keys."
             )
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether every cell can be held in memory."""
+        return math.prod(self.shape) <= MAX_CELLS
+
     def require_dense(self) -> None:
         """Refuse a space that does not fit in memory, and say what would help."""
-        cells = math.prod(self.shape)
-        if cells > MAX_CELLS:
+        if not self.is_dense:
+            cells = math.prod(self.shape)
             sizes = ", ".join(f"{c} {n - 1:,}" for c, n in zip(self.free, self.shape[1:], strict=True))
             raise KeySpaceTooLargeError(
                 f"The keys with undetermined values span {cells:,} cells, more than the {MAX_CELLS:,} that are held in "
@@ -133,7 +138,7 @@ class KeySpace:
         hit = np.ones(len(first), dtype=bool)
         free: dict[str, int] = {}
         for column, value in rule.items():
-            code = self._code(column, value)
+            code = self.code_of(column, value)
             if code is None:
                 return None  # nobody can have this value, so the rule forbids nothing
             if column in self.free:
@@ -142,7 +147,7 @@ class KeySpace:
                 hit &= self.keys.codes[first, self.keys.columns.index(column)] == code
         return (np.flatnonzero(hit), *(free.get(c, slice(None)) for c in self.free))
 
-    def _code(self, column: str, value: Scalar) -> int | None:
+    def code_of(self, column: str, value: Scalar) -> int | None:
         texts = [text_of(v) for v in self.categories[column]]
         return texts.index(text_of(value)) if text_of(value) in texts else None
 
@@ -152,7 +157,7 @@ class KeySpace:
         for rule in self.incoherent:
             hit = np.ones(self.keys.n_keys, dtype=bool)
             for column, value in rule.items():
-                code = self._code(column, value)
+                code = self.code_of(column, value)
                 hit &= (self.keys.codes[:, self.keys.columns.index(column)] == code) if code is not None else False
             bad |= hit
         return bad

@@ -1,13 +1,15 @@
 """Microdata: a frame and the schema that says what its columns are.
 
-Rows stay where they are: in memory, in a Polars scan or in DuckDB. The object is frozen; a protection
-makes a new one. What would be published is `.public()`: no identifiers, no internal numbers, rows in an
-order that says nothing.
+Rows stay where they are: in memory, in a Polars scan, in DuckDB or on a Spark cluster. The object is
+frozen; a protection makes a new one. What would be published is `.public()`: no identifiers, no internal
+numbers, rows in an order that says nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import narwhals as nw
@@ -28,7 +30,10 @@ from flou.engine.values import text_of
 _UNIT = f"{native.RESERVED}unit"
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from flou.describe.overview import Overview
+    from flou.engine.native.source import Source
 
 
 class Microdata:
@@ -36,7 +41,7 @@ class Microdata:
 
         people = flou.Microdata(frame, keys=["age", "sex"], sensitive=["illness"])
 
-    `frame` is a Polars frame or scan, a pandas frame, a PyArrow table or a DuckDB relation; the roles
+    `frame` is a Polars frame or scan, a pandas frame, a PyArrow table, a DuckDB relation or a Spark frame; the roles
     are those of `flou.Schema`, given here by name or as `schema=`.
     """
 
@@ -63,8 +68,7 @@ class Microdata:
                     raise ParameterError(f"Microdata has no role {name!r}.{did_you_mean(name, known)}")
             schema = Schema(**roles)
         entered = native.enter(frame)
-        checked = check_frame(entered.frame, schema)
-        self._set(native.Entered(checked, entered.kind), schema, Marks())
+        self._set(entered.with_frame(check_frame(entered.frame, schema)), schema, Marks())
         if not self.is_lazy:
             check_values(self.frame, schema)
 
@@ -77,6 +81,13 @@ class Microdata:
         raise AttributeError("Microdata is frozen; a protection makes a new one")
 
     @classmethod
+    def from_source(cls, frame: object, schema: Schema, source: Source | None) -> Microdata:
+        """Microdata read from files, which must not change while they are worked on."""
+        made = cls(frame, schema)
+        made._set(replace(made._entered, source=source), schema, Marks())
+        return made
+
+    @classmethod
     def _made(cls, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None) -> Microdata:
         made = cls.__new__(cls)
         made._set(entered, schema, marks, trail)
@@ -84,7 +95,7 @@ class Microdata:
 
     def with_frame(self, frame: native.Frame, schema: Schema | None = None) -> Microdata:
         """The same data after a protection changed the frame (and perhaps what the schema says)."""
-        return self._made(native.Entered(frame, self.native_kind), schema or self.schema, self.marks, self.trail)
+        return self._made(self._entered.with_frame(frame), schema or self.schema, self.marks, self.trail)
 
     def with_schema(self, schema: Schema) -> Microdata:
         """The same rows under another schema, checked again."""
@@ -138,8 +149,27 @@ class Microdata:
     @property
     def n_records(self) -> int:
         if "n" not in self._cache:
-            self._cache["n"] = int(native.collect(self.frame.select(nw.len().alias("n"))).item())
+            self._cache["n"] = int(self._counted(self.frame.select(nw.len().alias("n"))).item())
         return int(self._cache["n"])
+
+    def require_unchanged(self) -> None:
+        """Refuse to go on when a file behind these rows is no longer what it was."""
+        if self._entered.source is not None and self.is_lazy:
+            self._entered.source.require_unchanged()
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """What is read inside the block is sure to be of the file that was opened."""
+        try:
+            yield
+        except DataError:
+            self.require_unchanged()  # a file that changed is the reason, and says more than the engine does
+            raise
+        self.require_unchanged()
+
+    def _counted(self, frame: native.Frame) -> pl.DataFrame:
+        with self._watched():
+            return native.collect(frame)
 
     def __len__(self) -> int:
         return self.n_records
@@ -160,20 +190,24 @@ class Microdata:
         """What the file is: its columns, roles, types, missing values and keys."""
         from flou.describe.overview import overview
 
-        return overview(self)
+        if "overview" not in self._cache:
+            self._cache["overview"] = overview(self)
+        found: Overview = self._cache["overview"]
+        return found
 
     def key_table(self, columns: Sequence[str]) -> KeyTable:
         """Distinct combinations of columns with their counts: one group-by, remembered."""
         wanted = ("keys", tuple(columns))
         if wanted not in self._cache:
-            self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight)
+            with self._watched():
+                self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight)
         table: KeyTable = self._cache[wanted]
         return table
 
     def count_where(self, condition: nw.Expr) -> int:
         """How many records meet a condition; where it is null it is not met."""
-        found = native.collect(self.frame.select(condition.fill_null(False).cast(nw.Int64).sum().alias("n"))).item()
-        return int(found or 0)
+        met = condition.fill_null(False).cast(nw.Int64).sum().alias("n")
+        return int(self._counted(self.frame.select(met)).item() or 0)
 
     def unit_ids(self) -> NDArray[np.generic]:
         """What randomness hangs on: the role `id`, or for rows in memory their place in an order by content."""
@@ -225,7 +259,7 @@ class Microdata:
         """Bring the rows into memory."""
         if not self.is_lazy:
             return self
-        rows = native.collect(self.frame)
+        rows = self._counted(self.frame)
         made = self._made(
             native.Entered(nw.from_native(rows, eager_only=True), "polars"), self.schema, self.marks, self.trail
         )
@@ -239,8 +273,7 @@ class Microdata:
         if not shown:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
-        entered = native.Entered(frame, self.native_kind)
-        made = self._made(entered, self.schema.without(hidden), self.marks, self.trail)
+        made = self._made(self._entered.with_frame(frame), self.schema.without(hidden), self.marks, self.trail)
         made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
         return made
 

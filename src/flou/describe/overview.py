@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 import narwhals as nw
 import polars as pl
@@ -11,7 +12,16 @@ from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.describe.schema import ColumnType, Role, Schema
 from flou.engine import native
-from flou.engine.values import codes_in
+from flou.engine.values import codes_in, text_of
+
+
+@dataclass(frozen=True)
+class LabelledValue:
+    """A value that has a label, and what it means when it stands for no value."""
+
+    value: str
+    label: str
+    missing: Literal["", "not applicable", "undetermined"] = ""
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,8 @@ class ColumnOverview:
     n_distinct: int
     n_undetermined: int
     n_not_applicable: int
+    label: str = ""
+    values: tuple[LabelledValue, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +50,8 @@ class Overview:
 
     def to_frame(self) -> pl.DataFrame:
         """One line a column."""
-        return pl.DataFrame([{**asdict(c), "roles": ", ".join(c.roles)} for c in self.columns])
+        rows = [asdict(c) | {"roles": ", ".join(c.roles)} for c in self.columns]
+        return pl.DataFrame(rows).drop("values")
 
     def __repr__(self) -> str:
         width = max((len(c.name) for c in self.columns), default=0)
@@ -61,12 +74,12 @@ def overview(data: Microdata) -> Overview:
     exprs: list[nw.Expr] = [nw.len().alias("n")]
     for i, name in enumerate(data.columns):
         exprs += [
-            nw.col(name).is_null().sum().alias(f"null {i}"),
+            nw.col(name).is_null().cast(nw.Int64).sum().alias(f"null {i}"),
             nw.col(name).n_unique().alias(f"distinct {i}"),
         ]
         codes = codes_in(schema[name], data.schema.not_applicable.get(name, ()))
         if codes:
-            exprs.append(nw.col(name).is_in(codes).sum().alias(f"not applicable {i}"))
+            exprs.append(nw.col(name).is_in(codes).cast(nw.Int64).sum().alias(f"not applicable {i}"))
     row = native.collect(data.frame.select(*exprs)).row(0, named=True)
     columns = tuple(
         ColumnOverview(
@@ -76,6 +89,8 @@ def overview(data: Microdata) -> Overview:
             n_distinct=int(row[f"distinct {i}"]) - (1 if row[f"null {i}"] else 0),
             n_undetermined=int(row[f"null {i}"]),
             n_not_applicable=int(row.get(f"not applicable {i}") or 0),
+            label=data.schema.label(name) if name in data.schema.labels else "",
+            values=labelled_values(data.schema, name),
         )
         for i, name in enumerate(data.columns)
     )
@@ -86,6 +101,16 @@ def overview(data: Microdata) -> Overview:
     space = KeySpace(table, keys, (), data.declared_modalities, data.schema.incoherent)
     complete = table.frame.drop_nulls().height
     return Overview(int(row["n"]), columns, table.n_keys, complete, space.n_possible())
+
+
+def labelled_values(schema: Schema, column: str) -> tuple[LabelledValue, ...]:
+    """The values of a column that have a label or stand for no value."""
+    absent: dict[str, Literal["not applicable", "undetermined"]] = {
+        **{text_of(c): "not applicable" for c in schema.not_applicable.get(column, ())},
+        **{text_of(c): "undetermined" for c in schema.undetermined.get(column, ())},
+    }
+    texts = dict.fromkeys((*schema.value_labels.get(column, {}), *absent))
+    return tuple(LabelledValue(t, schema.value_label(column, t), absent.get(t, "")) for t in texts)
 
 
 def type_name(dtype: nw.dtypes.DType) -> ColumnType:

@@ -65,6 +65,37 @@ class KeyTable:
         )
         return found["__flou_key"].to_numpy().astype(np.intp)
 
+    def marginal(self, columns: Sequence[str]) -> tuple[KeyTable, NDArray[np.intp]]:
+        """The distinct keys of fewer columns, and the place of each key of this table among them."""
+        chosen = [self.columns.index(c) for c in columns]
+        packed = pack(self.codes[:, chosen], [len(self.categories[j]) for j in chosen])
+        place, first = _numbered(packed)
+        n = len(first)
+        table = KeyTable(
+            columns=tuple(columns),
+            frame=self.frame.select(columns)[first],
+            counts=np.bincount(place, self.counts, n).astype(np.int64),
+            weights=None if self.weights is None else np.bincount(place, self.weights, n).astype(np.float64),
+        )
+        return table, place
+
+
+#: Packed keys below this are numbered by a table instead of by sorting.
+_MAX_TABLE = 1 << 24
+
+
+def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The number of each packed key among the distinct ones, in order, and the first row that has each."""
+    top = int(packed.max(initial=0))
+    if top >= _MAX_TABLE:
+        _, first, place = np.unique(packed, return_index=True, return_inverse=True)
+        return place, first
+    seen = np.full(top + 1, -1, dtype=np.intp)
+    seen[packed[::-1]] = np.arange(len(packed) - 1, -1, -1)
+    present = seen >= 0
+    number = np.cumsum(present) - 1
+    return number[packed], seen[present]
+
 
 def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None = None) -> KeyTable:
     """Group the rows by `columns` in their engine; nulls form keys of their own."""

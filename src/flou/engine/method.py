@@ -118,7 +118,8 @@ class RiskMeasure(Method):
             raise ParameterError(f"{type(self).__name__} does not take against=.")
         if counts is not None and not self.uses_counts:
             raise ParameterError(f"{type(self).__name__} does not take counts=.")
-        return self._measure(accepted, None if against is None else self._accept(against), counts)
+        with native.engine_errors():
+            return self._measure(accepted, None if against is None else self._accept(against), counts)
 
     #: Whether the verb's optional arguments mean something for this measure.
     uses_against: ClassVar[bool] = False
@@ -200,11 +201,12 @@ def _one_step(method: Protection, before: Any, number: int, secret: Secret) -> t
     """Carry one protection out and prove its guarantees on its own output."""
     started = time.perf_counter()
     draws = Draws(secret, number, method.name(), method.fingerprint())
-    outcome = method._protect(method._accept(before), draws)
-    # marks travel with the data whatever the method did with them
-    after = outcome.data.marked(**asdict(before.marks))
-    for guarantee in outcome.guarantees:
-        guarantee.prove(after)
+    with native.engine_errors():
+        outcome = method._protect(method._accept(before), draws)
+        # marks travel with the data whatever the method did with them
+        after = outcome.data.marked(**asdict(before.marks))
+        for guarantee in outcome.guarantees:
+            guarantee.prove(after)
     step = Step(
         number=number,
         method=method,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,9 +52,34 @@ def written_whole(path: object, *, overwrite: bool = False, mode: int = 0o644) -
         temporary.chmod(mode)
         temporary.replace(target)
     except Exception as error:
-        if not isinstance(error, OSError) and type(error).__module__.split(".")[0] != "polars":
-            raise
-        reason = str(error).strip().splitlines()[0]
-        raise OutputError(f"{str(target)!r} could not be written: {reason}. Nothing was left behind.") from None
+        _refuse_failed_writing(error, target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_written_whole(target: Path) -> Iterator[Path]:
+    """A folder to fill, under a temporary name beside the target that is renamed when all went well."""
+    if target.exists():
+        raise OutputError(f"{str(target)!r} exists and is not overwritten. Choose another name.")
+    try:
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=".flou."))
+    except OSError as error:
+        raise OutputError(f"{str(target)!r} cannot be written ({error.strerror}).") from None
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        temporary.replace(target)
+    except Exception as error:
+        _refuse_failed_writing(error, target)
+        raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _refuse_failed_writing(error: Exception, target: Path) -> None:
+    """A failure of the disk or of the writer is an OutputError; others go on as they are."""
+    if isinstance(error, OSError) or type(error).__module__.split(".")[0] == "polars":
+        reason = str(error).strip().splitlines()[0]
+        raise OutputError(f"{str(target)!r} could not be written: {reason}. Nothing was left behind.") from None

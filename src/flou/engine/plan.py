@@ -16,7 +16,7 @@ from flou.engine import toml
 from flou.engine.attack import Attack
 from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.method import Method, Protection, RiskMeasure, Utility, carry_out
-from flou.engine.native import ENGINES
+from flou.engine.native import require_engine
 from flou.engine.progress import Progress, listening
 from flou.engine.registry import STAGES, Stage
 from flou.engine.release import Release
@@ -33,6 +33,8 @@ class DataSource:
     source: str
     schema: str | None = None
     engine: str | None = None
+    table: str | None = None
+    sheet: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
@@ -52,6 +54,8 @@ class Output:
 
     format: str = "parquet"
     languages: tuple[str, ...] = ("en",)
+    #: Write a folder of files with so many rows each instead of one file.
+    rows_per_part: int | None = None
 
 
 FORMATS = ("parquet", "csv", "arrow")
@@ -164,9 +168,8 @@ class Plan:
         languages = self.output.languages
         if not languages or set(languages) - set(LANGUAGES) or len(set(languages)) < len(languages):
             raise PlanError(f"[output] asks for languages {list(languages)!r}; known: en, fr, none twice.")
-        engine = self.data.engine if self.data else None
-        if engine is not None and engine not in ENGINES:
-            raise PlanError(f"[data] asks for engine {engine!r}.{did_you_mean(engine, ENGINES)}")
+        if self.data is not None and self.data.engine is not None:
+            require_engine(self.data.engine, PlanError, "[data] ")
 
     def to_toml(self) -> str:
         """The plan as TOML text; reading it back gives an equal plan."""
@@ -195,6 +198,8 @@ class Plan:
             table["policy"] = dict(self.policy)
         if self.output != Output():
             table["output"] = {"format": self.output.format, "languages": list(self.output.languages)}
+            if self.output.rows_per_part is not None:
+                table["output"]["rows_per_part"] = self.output.rows_per_part
         return table
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -215,6 +220,9 @@ def _section(kind: type[S], table: object, name: str) -> S:
         if word == "languages":
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise PlanError(f'[output] languages = {value!r} should be a list: languages = ["en", "fr"].')
+        elif word == "rows_per_part":
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise PlanError(f"[output] rows_per_part = {value!r} should be a whole number, 1 at least.")
         elif not isinstance(value, str) or not value:
             raise PlanError(f"[{name}] {word} = {value!r} should be a text that is not empty.")
     try:

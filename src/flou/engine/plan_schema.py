@@ -22,7 +22,9 @@ def plan_schema() -> dict[str, Any]:
             {
                 "source": string,
                 "schema": string,
-                "engine": {"enum": list(ENGINES)},
+                "engine": {"anyOf": [{"enum": list(ENGINES)}, {"type": "string", "pattern": "^spark://"}]},
+                "table": string,
+                "sheet": string,
                 "delimiter": string,
                 "encoding": string,
                 "decimal": {"enum": [".", ","]},
@@ -35,6 +37,7 @@ def plan_schema() -> dict[str, Any]:
             {
                 "format": {"enum": list(FORMATS)},
                 "languages": {"type": "array", "items": {"enum": list(LANGUAGES)}},
+                "rows_per_part": {"type": "integer", "minimum": 1},
             },
             [],
         ),

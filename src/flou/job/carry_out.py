@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from flou.decide.policy import Policy
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.microdata import Microdata
+from flou.describe.profile import Profile
 from flou.engine.errors import PlanError
 from flou.engine.note import Note
 from flou.engine.plan import Plan
@@ -31,12 +32,22 @@ class Done:
     verdict: Verdict
     policy: Policy | None
     secret: Secret
+    profile: Profile
+    #: What is different from a former run's file; None when none was named.
+    changed: tuple[Note, ...] | None
     #: (stage, seconds), for the log alone.
     timings: tuple[tuple[str, float], ...]
 
     @property
     def report(self) -> Report:
-        return Report(self.original, self.release, results=self.results, verdict=self.verdict, title=self.plan.title)
+        return Report(
+            self.original,
+            self.release,
+            results=self.results,
+            verdict=self.verdict,
+            title=self.plan.title,
+            changed=self.changed,
+        )
 
 
 @dataclass
@@ -51,9 +62,15 @@ class _Clock:
 
 
 def carry_out(
-    plan: Plan, *, engine: str | None = None, secret: str | None = None, progress: Progress | None = None
+    plan: Plan,
+    *,
+    engine: str | None = None,
+    secret: str | None = None,
+    since: str | None = None,
+    progress: Progress | None = None,
 ) -> Done:
-    """Run every section of a plan; nothing is written."""
+    """Run every section of a plan; nothing is written. `since`: a former run's folder, to compare the file with."""
+    former = Profile.load(since) if since is not None else None
     with listening(progress):
         clock = _Clock()
         policy = Policy.of_plan(plan.policy, plan.folder) if plan.policy is not None else None
@@ -62,6 +79,7 @@ def carry_out(
         key = find_secret(secret, plan)
         tell("read", 0, 1)
         original = plan_data(plan, engine)
+        profile = Profile.of(original)
         clock.lap("read")
         before = _measured(plan, original, "before")
         clock.lap("measure before")
@@ -75,7 +93,8 @@ def carry_out(
         clock.lap("compare")
         results = (*before, *after, *attacks, *comparisons)
         verdict = policy.judge(*results, release) if policy else _no_policy()
-        return Done(plan, original, release, results, verdict, policy, key, tuple(clock.timings))
+        changed = profile.changes_since(former) if former is not None else None
+        return Done(plan, original, release, results, verdict, policy, key, profile, changed, tuple(clock.timings))
 
 
 def _require_measured(policy: Policy, plan: Plan) -> None:

@@ -26,7 +26,7 @@ from flou.engine.progress import Progress, listening, tell
 from flou.engine.words import LANGUAGES
 from flou.job.carry_out import Done
 
-_MANIFEST = "manifest.json"
+_MANIFEST, _PROFILE = "manifest.json", "profile.json"
 
 
 def require_free(out: Path, *, replace: bool = False) -> None:
@@ -52,7 +52,7 @@ def _not_ours(out: Path) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError):
         return sorted(files) or [out.name]
     pages = {str(Path("internal") / f"report.{language}.html") for language in LANGUAGES}
-    return sorted(files - public - pages - {str(Path("internal") / name) for name in (_MANIFEST, "log.txt")})
+    return sorted(files - public - pages - {str(Path("internal") / name) for name in (_MANIFEST, _PROFILE, "log.txt")})
 
 
 def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Progress | None = None) -> Path:
@@ -102,7 +102,8 @@ def _fill(done: Done, folder: Path) -> None:
         public = folder / "public"
         public.mkdir()
         tell("write data", 0, 1)
-        write(done.release, public / f"data.{done.plan.output.format}")
+        output = done.plan.output
+        write(done.release, public / f"data.{output.format}", rows_per_part=output.rows_per_part)
     for i, language in enumerate(languages):
         tell("write reports", i, n_pages)
         done.report.save(internal / f"report.{language}.html", language=language, audience="internal")
@@ -111,16 +112,18 @@ def _fill(done: Done, folder: Path) -> None:
     (internal / _MANIFEST).write_text(
         json.dumps(_manifest(done, folder), indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
     )
+    (internal / _PROFILE).write_text(done.profile.to_json(), encoding="utf-8")
     (internal / "log.txt").write_text(_log(done), encoding="utf-8")
 
 
 def _manifest(done: Done, folder: Path) -> dict[str, object]:
     """What was run on what. Inputs by HMAC under the secret, so that nobody can test a guess; outputs by plain hash."""
-    public = sorted((folder / "public").iterdir()) if (folder / "public").exists() else []
+    public = sorted(p for p in (folder / "public").rglob("*") if p.is_file())
     return {
         "flou": __version__,
         "plan": done.plan.to_public_toml(),
         "inputs": _inputs(done),
+        "changed": None if done.changed is None else [str(note) for note in done.changed],
         "secret": {"origin": done.secret.origin, "replayable": done.secret.replayable},
         "results": [r.to_dict() for r in done.results],
         "steps": [
@@ -131,8 +134,13 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
         "guarantees": [str(g) for g in done.release.guarantees],
         "policy": None if done.policy is None else done.policy.model_dump(mode="json"),
         "verdict": done.verdict.to_dict(),
-        "public": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in public},
+        "public": {p.relative_to(folder / "public").as_posix(): _sha256(p) for p in public},
     }  # fmt: skip
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _inputs(done: Done) -> dict[str, str]:

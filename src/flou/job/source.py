@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from flou import datasets
-from flou.describe.files import Engine, read
+from flou.describe import database
+from flou.describe.files import read
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
+from flou.engine import native
 from flou.engine.errors import ParameterError, PlanError, did_you_mean
-from flou.engine.native import ENGINES
 from flou.engine.plan import DataSource, Plan
 from flou.engine.secret import Secret
 
@@ -25,21 +25,23 @@ def load(
 ) -> Microdata:
     """Read a source: a file, a folder, a pattern, or one of Flou's own data sets as `dataset:NAME`."""
     chosen = next((e for e in (engine, os.environ.get("FLOU_ENGINE"), source.engine) if e is not None), "polars")
-    if chosen not in ENGINES:
-        raise ParameterError(f"engine = {chosen!r} is not known.{did_you_mean(chosen, ENGINES)}")
+    native.require_engine(chosen, ParameterError)
     schema = Schema.load(folder / source.schema) if source.schema is not None else None
     if keys:
         schema = Schema(keys=tuple(keys))
     if source.source.startswith(_DATASET):
         if (engine or source.engine) not in (None, "polars"):
             raise PlanError("A data set of Flou's own is made in memory: engine is for files.")
-        if (source.delimiter, source.encoding, source.decimal) != (None, None, None):
-            raise PlanError("delimiter, encoding and decimal are for CSV files, not for a data set.")
+        given = [n for n in ("table", "sheet", "delimiter", "encoding", "decimal") if getattr(source, n) is not None]
+        if given:
+            raise PlanError(f"{' and '.join(given)}: these say how a file is read; a data set is made in memory.")
         return _dataset(source.source.removeprefix(_DATASET), schema)
     return read(
-        folder / source.source,
+        source.source if database.is_database(source.source) else folder / source.source,
         schema=schema,
-        engine=cast(Engine, chosen),
+        engine=chosen,
+        table=source.table,
+        sheet=source.sheet,
         delimiter=source.delimiter,
         encoding=source.encoding,
         decimal=source.decimal,

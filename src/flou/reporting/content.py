@@ -10,7 +10,7 @@ from typing import Any
 
 from flou.decide.verdict import Decision, Verdict
 from flou.describe.microdata import Microdata
-from flou.describe.overview import ColumnOverview, Overview, overview
+from flou.describe.overview import ColumnOverview, Overview
 from flou.engine.charts import to_svg
 from flou.engine.note import Note
 from flou.engine.release import Release, Step
@@ -93,7 +93,8 @@ class Content:
     @cached_property
     def file(self) -> Overview:
         """The original in the internal version, the released file in the public one."""
-        return overview(self.release.data.public() if self.public else self.original)
+        data: Microdata = self.release.data.public() if self.public else self.original
+        return data.describe()
 
     def size(self) -> str:
         """How large the file is, and its key space."""
@@ -259,7 +260,8 @@ class Content:
     def note(self, note: Note) -> str:
         """A remark; its counts are hidden in the public version when they are small."""
         counts = {k: self.count(v) for k, v in note.values.items() if k.startswith("n_") and isinstance(v, int)}
-        values = {**note.values, **counts}
+        types = {k: self.words(str(v)) for k, v in note.values.items() if k.startswith("type_")}
+        values = {**note.values, **counts, **types}
         if isinstance(values.get("column"), str):
             values["column"] = self.label(str(values["column"]))
         return self.words.note(Note(note.text, values))

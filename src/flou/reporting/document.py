@@ -18,6 +18,7 @@ from flou._version import __version__
 from flou.decide.verdict import Decision, Verdict
 from flou.describe.microdata import Microdata
 from flou.engine.errors import OutputError, ParameterError
+from flou.engine.note import Note
 from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
 from flou.engine.result import Result, RiskResult
@@ -42,6 +43,7 @@ class Report:
         results: Sequence[Result] = (),
         verdict: Verdict | None = None,
         title: str | Mapping[str, str] = "",
+        changed: Sequence[Note] | None = None,
     ) -> None:
         if not isinstance(original, Microdata) or not isinstance(release, Release):
             raise ParameterError("Report takes the original Microdata and the Release made from it.")
@@ -57,6 +59,7 @@ class Report:
             raise ParameterError(f"verdict= takes what Policy.judge gives, not {type(verdict).__name__}.")
         self._original, self._release = original, release
         self._results, self._verdict = tuple(results), verdict
+        self._changed = None if changed is None else tuple(changed)
         self._title = dict.fromkeys(LANGUAGES, title) if isinstance(title, str) else dict(title)
 
     def html(self, *, language: str = "en", audience: Audience = "internal") -> str:
@@ -77,6 +80,7 @@ class Report:
             version=__version__,
             title=self._title.get(language) or content.title,
             verdict=self._verdict,
+            changed=self._changed if audience == "internal" else None,
             style=_style(),
         )
         return page

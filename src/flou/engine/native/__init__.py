@@ -1,38 +1,54 @@
 """The few things that differ from one engine to another; nothing else touches native frames.
 
 Two kinds of frame live inside Flou, both behind narwhals: an in-memory Polars frame, and a lazy one
-(a Polars scan, a DuckDB relation) whose rows stay in their engine. pandas and PyArrow input becomes
-Polars on entry and goes back to its own type on the way out.
+(a Polars scan, a DuckDB relation, a Spark frame) whose rows stay in their engine. pandas and PyArrow
+input becomes Polars on entry and goes back to its own type on the way out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
 import polars as pl
 
-from flou.engine.errors import DataError, listed
-from flou.engine.native import arrow, duckdb, pandas, polars
+from flou.engine.errors import DataError, FlouError, did_you_mean, listed
+from flou.engine.native import arrow, duckdb, pandas, polars, spark
+from flou.engine.native.source import Source
+from flou.engine.spool import scan_spool, spooled
 
 #: What went in, so that the same type comes out.
-Kind = Literal["polars", "polars-lazy", "pandas", "pyarrow", "duckdb"]
-#: Engines that a file can be read with.
-ENGINES = ("polars", "duckdb")
+Kind = Literal["polars", "polars-lazy", "pandas", "pyarrow", "duckdb", "spark"]
+#: Engines that a file can be read with; a Spark cluster is named by its master, `spark://host:port`.
+ENGINES = ("polars", "duckdb", "spark")
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Match = Literal["semi", "anti", "left"]
 
 
 @dataclass(frozen=True)
 class Entered:
-    """A frame behind narwhals, and the kind it came as."""
+    """A frame behind narwhals, the kind it came as, and where its rows are read from."""
 
     frame: Frame
     kind: Kind
+    source: Source | None = None
+
+    def with_frame(self, frame: Frame) -> Entered:
+        return replace(self, frame=frame)
+
+
+def require_engine(engine: object, failure: type[FlouError], where: str = "") -> str:
+    """An engine's name, or an error that names those there are."""
+    if isinstance(engine, str) and (engine in ENGINES or spark.is_master(engine)):
+        return engine
+    raise failure(
+        f"{where}engine = {engine!r} is not known.{did_you_mean(str(engine), ENGINES)} "
+        "A Spark cluster is named by its master: spark://HOST:PORT."
+    )
 
 
 #: Names that begin like this are used by Flou itself.
@@ -44,7 +60,8 @@ def enter(frame: object) -> Entered:
     native = nw.to_native(frame, pass_through=True)
     kind = _kind_of(native)
     with engine_errors():
-        names = {"pandas": pandas, "pyarrow": arrow, "duckdb": duckdb}.get(kind, polars).columns(native)
+        engines = {"pandas": pandas, "pyarrow": arrow, "duckdb": duckdb, "spark": spark}
+        names = engines.get(kind, polars).columns(native)
         _check_names(names, kind)
         inner: Frame
         if kind == "pandas":
@@ -82,14 +99,16 @@ def _kind_of(native: object) -> Kind:
         return "pyarrow"
     if name == "DuckDBPyRelation":
         return "duckdb"
+    if type(native).__module__.startswith("pyspark.sql.") and name == "DataFrame":
+        return "spark"
     raise DataError(
         f"A {type(native).__module__}.{name} is not a frame that Flou reads. Give a Polars frame or scan, a pandas "
-        "frame, a PyArrow table or a DuckDB relation, or read a file with flou.read."
+        "frame, a PyArrow table, a DuckDB relation or a Spark frame, or read a file with flou.read."
     )
 
 
 def _normalised(frame: Frame) -> Frame:
-    """One idea of each type: NaN is null, whole numbers have 64 bits, a categorical is text.
+    """One idea of each type: NaN is null, numbers have 64 bits, a categorical is text.
 
     The codes of a categorical depend on the order of arrival, and narrow integers overflow. What has no
     order or no equality (lists, structures, objects) could neither be counted nor published.
@@ -97,7 +116,8 @@ def _normalised(frame: Frame) -> Frame:
     exprs, refused = [], []
     for name, dtype in frame.collect_schema().items():
         if dtype.is_float():
-            exprs.append(nw.col(name).fill_nan(None))
+            # adding nothing makes -0.0 the same as 0.0, which engines order and group in their own ways
+            exprs.append(nw.col(name).cast(nw.Float64).fill_nan(None) + 0.0)
         elif dtype in (nw.Categorical, nw.Enum) or polars.is_null_type(frame, name):
             exprs.append(nw.col(name).cast(nw.String))
         elif isinstance(dtype, nw.Datetime) and dtype.time_unit != "us":
@@ -133,7 +153,10 @@ def engine_errors() -> Iterator[None]:
     except _FAILURES as error:
         raise DataError(f"The engine could not read the data: {first_line(error)}") from error
     except Exception as error:
-        if type(error).__module__.split(".")[0] in ("duckdb", "_duckdb", "pyarrow"):
+        package = type(error).__module__.split(".")[0]
+        if package in ("pyspark", "py4j"):
+            raise DataError(f"Spark could not do the work: {spark.reason(error)}") from error
+        if package in ("duckdb", "_duckdb", "pyarrow"):
             raise DataError(f"The engine could not read the data: {first_line(error)}") from error
         raise
 
@@ -143,7 +166,55 @@ def collect(frame: Frame) -> pl.DataFrame:
     if isinstance(frame, nw.DataFrame):
         return frame.to_polars()
     with engine_errors():
-        return polars.compact(frame.collect("polars").to_polars())
+        native = frame.to_native()
+        rows = polars.collect(native) if isinstance(native, pl.LazyFrame) else frame.collect("polars").to_polars()
+        return polars.compact(rows)
+
+
+#: Rows that are in memory at a time where a whole file passes by.
+BATCH = 1 << 18
+
+
+def batches(frame: Frame) -> Iterator[pl.DataFrame]:
+    """The rows in their order, some at a time, holding nothing but themselves; of no rows one empty batch."""
+    with engine_errors():
+        n = 0
+        for rows in _batches(frame):
+            n += rows.height
+            yield polars.compact(rows)
+    if not n:
+        yield collect(frame.head(0))
+
+
+def _batches(frame: Frame) -> Iterator[pl.DataFrame]:
+    if isinstance(frame, nw.DataFrame):
+        return frame.to_polars().iter_slices(BATCH)
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):
+        return polars.batches(native, BATCH)
+    return duckdb.batches(native, BATCH) if _kind_of(native) == "duckdb" else spark.batches(native)
+
+
+def map_batches(frame: Frame, function: Callable[[pl.DataFrame], pl.DataFrame]) -> Frame:
+    """Change rows one by one in Python, wherever they are.
+
+    `function` gets some of the rows and must treat each by itself: how rows are divided is the engine's
+    affair. Rows in memory are changed at once; those of a scan or of DuckDB pass by in batches into parts on
+    disk, from which they are read again; those of Spark are changed where they are, on the workers.
+    """
+    if isinstance(frame, nw.DataFrame):
+        return nw.from_native(function(frame.to_polars()), eager_only=True)
+    native = frame.to_native()
+    if _kind_of(native) == "spark":
+        with engine_errors():
+            changed: Frame = nw.from_native(spark.map_batches(native, function))
+        return changed
+    parts = spooled(function(rows) for rows in batches(frame))
+    if isinstance(native, pl.LazyFrame):
+        return nw.from_native(scan_spool(parts))
+    with engine_errors():
+        read_again: Frame = nw.from_native(duckdb.scan_again(native, parts))
+    return read_again
 
 
 def compact(frame: Frame) -> Frame:
@@ -180,5 +251,7 @@ def match_keys(frame: Frame, keys: pl.DataFrame, on: list[str], how: Match) -> F
     native = frame.to_native()
     if isinstance(native, pl.LazyFrame):
         return nw.from_native(polars.match_lazy(native, keys, on, how))
-    matched: Frame = nw.from_native(duckdb.match(native, keys, on, how))
+    with engine_errors():
+        joined = (duckdb if _kind_of(native) == "duckdb" else spark).match(native, keys, on, how)
+    matched: Frame = nw.from_native(joined)
     return matched

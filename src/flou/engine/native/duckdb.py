@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
@@ -23,6 +26,26 @@ def match(relation: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi",
     source = f"({_values(keys)}) AS __flou_keys"
     sql = f"SELECT __flou_rows.*{extra} FROM __flou_rows {how.upper()} JOIN {source} ON {condition}"
     return relation.query("__flou_rows", sql)
+
+
+def batches(relation: Any, size: int) -> Iterator[pl.DataFrame]:
+    for batch in relation.to_arrow_reader(size):
+        rows = pl.from_arrow(batch)
+        assert isinstance(rows, pl.DataFrame)
+        yield rows
+
+
+def scan_files(files: list[str]) -> Any:
+    """Parquet files in place, on a connection of their own."""
+    import duckdb
+
+    return duckdb.connect().read_parquet([glob.escape(f) for f in files])
+
+
+def scan_again(relation: Any, parts: Path) -> Any:
+    """Parts on disk, read on the connection of a relation so that both can be joined."""
+    pattern = str(parts / "*.parquet").replace("'", "''")
+    return relation.query("__flou_rows", f"SELECT * FROM read_parquet('{pattern}')")
 
 
 def _values(keys: pl.DataFrame) -> str:

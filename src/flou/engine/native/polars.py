@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import narwhals as nw
@@ -10,6 +11,15 @@ import polars as pl
 
 def columns(frame: pl.DataFrame | pl.LazyFrame) -> list[str]:
     return frame.collect_schema().names()
+
+
+def collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    """The streaming engine takes the file by morsels and goes to disk when memory is short."""
+    return frame.collect(engine="streaming")
+
+
+def batches(frame: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
+    return iter(frame.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"))
 
 
 def is_null_type(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> bool:

@@ -2,7 +2,7 @@
 
 f(c) of a complete key c counts the records compatible with c. The dense array of the key space has an
 extra place for null on each axis; each way of counting is one pass per axis over it, whatever the
-number of rows or of missing patterns:
+number of rows or of missing patterns. A space that does not fit in memory is searched instead (`wide`):
 
 - `orthodox` (Benschop et al. 2017, sdcMicro's default): f(i) counts the records that agree with i where
   both are known;
@@ -36,6 +36,8 @@ def count_frequencies(space: KeySpace, missing: Missing) -> Counts:
     space.refuse_incoherent(space.violating())
     if missing == "category" or not space.free:
         return own
+    if not space.is_dense:
+        return _count_wide(space, missing)
     cells = space.filled(own)
     if missing == "conservative":
         return _conservative(space, cells)
@@ -46,10 +48,25 @@ def count_frequencies(space: KeySpace, missing: Missing) -> Counts:
     return take_extreme(space, cells, missing)
 
 
+def _count_wide(space: KeySpace, missing: Missing) -> Counts:
+    """The same figures where the key space does not fit in memory."""
+    from flou.risk.micro import wide  # compiled loops, loaded only when they are needed
+
+    if missing == "conservative":
+        return wide.count_conservative(space)
+    if missing == "orthodox":
+        return wide.count_orthodox(space)
+    return wide.find_extremes(space, largest=missing == "optimistic")[0]
+
+
 def find_completions(space: KeySpace, missing: Missing) -> NDArray[np.int32] | None:
     """For OPTA and PESA, the completion behind each key's figure; None where no key was completed."""
     if missing not in ("optimistic", "pessimistic") or not space.free:
         return None
+    if not space.is_dense:
+        from flou.risk.micro import wide
+
+        return wide.find_extremes(space, largest=missing == "optimistic")[1]
     cells = space.filled(space.keys.counts)
     add_compatible(cells)
     take_extreme(space, cells, missing)

@@ -10,6 +10,8 @@ It answers the identity attack alone: k records that share one illness still giv
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +28,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
 from flou.risk.micro.frequency import Counts, Missing, count_frequencies, find_completions
+from flou.risk.micro.subsets import SubsetCounts, count_subsets
 
 if TYPE_CHECKING:
     import altair as alt
@@ -37,7 +40,8 @@ class KAnonymity(RiskMeasure):
     Reference: Samarati & Sweeney (1998); undetermined values after Saoud.
     Result: `.value` the share of records below k, `.k` the smallest frequency, `.units` the frequency of
     each record, `.by_key` each key with its frequency and, for optimistic and pessimistic, the completion
-    that gave it.
+    that gave it. With `subsets=m` a record's frequency is the smallest over every m of the keys, and
+    `.by_key` names the rarest subset.
     """
 
     reference: ClassVar[str] = "samarati1998"
@@ -46,6 +50,9 @@ class KAnonymity(RiskMeasure):
     k: int = Field(ge=1, description="smallest number of records that must share a key")
     missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
     by: Columns | None = Field(None, description="count within these strata; default: the whole file")
+    subsets: int | None = Field(
+        None, ge=1, description="count on every subset of so many keys; default: all keys at once"
+    )
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         columns, strata = data.schema.keys, self.by or ()
@@ -61,7 +68,12 @@ class KAnonymity(RiskMeasure):
         if self.k > table.n_records:
             raise ParameterError(f"k = {self.k} is larger than the file: it has {table.n_records:,} records.")
         space = KeySpace(table, tuple(columns), strata, data.declared_modalities, data.schema.incoherent)
-        frequencies = count_frequencies(space, self.missing)
+        detail: Callable[[], pl.DataFrame]
+        if self.subsets is None:
+            frequencies, detail = count_frequencies(space, self.missing), partial(_completions, space, self.missing)
+        else:
+            counted = count_subsets(space, self.subsets, self.missing)
+            frequencies, detail = counted.frequencies, partial(_rarest_subset, counted, table.frame.columns)
         at_risk = frequencies < self.k
         n_at_risk = int(table.counts[at_risk].sum())
         return RiskResult(
@@ -77,6 +89,7 @@ class KAnonymity(RiskMeasure):
                 "n_keys": table.n_keys,
                 "n_keys_at_risk": int(at_risk.sum()),
                 "n_records": table.n_records,
+                **({} if self.subsets is None else {"n_subsets": math.comb(len(columns), self.subsets)}),
             },
             figure_labels={
                 "k": "smallest frequency of a key",
@@ -84,6 +97,7 @@ class KAnonymity(RiskMeasure):
                 "n_keys": "distinct keys",
                 "n_keys_at_risk": "distinct keys below k",
                 "n_records": "records",
+                "n_subsets": "subsets of the keys",
             },
             notes=self._notes(space, frequencies),
             measured_on="release" if data.released else "original",
@@ -93,13 +107,13 @@ class KAnonymity(RiskMeasure):
             key_values=frequencies,
             unit_label="frequency",
             at_risk=at_risk,
-            detail=partial(_completions, space, self.missing),
+            detail=detail,
             chart=frequency_chart,
         )
 
     def _notes(self, space: KeySpace, frequencies: Counts) -> tuple[Note, ...]:
         """Warn when wholly undetermined records, which agree with everybody, carry others over k."""
-        if self.missing in ("category", "conservative") or len(space.free) < len(space.columns):
+        if self.missing in ("category", "conservative") or len(space.free) < len(space.columns) or self.subsets:
             return ()
         table = space.keys
         wholly = (space.free_codes == -1).all(axis=1)
@@ -130,6 +144,11 @@ def _completions(space: KeySpace, missing: Missing) -> pl.DataFrame:
         name = unused(f"completion.{column}", space.keys.frame.columns)
         columns.append(pl.Series(name, [values[c] for c in codes[:, j]], strict=False))
     return pl.DataFrame(columns)
+
+
+def _rarest_subset(counted: SubsetCounts, taken: list[str]) -> pl.DataFrame:
+    """The subset of the keys on which each key is rarest."""
+    return pl.DataFrame([pl.Series(unused("rarest_subset", taken), counted.names())])
 
 
 #: Lower bounds of the classes in which frequencies are drawn; k joins them, so that no bar straddles it.

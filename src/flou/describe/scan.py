@@ -1,0 +1,161 @@
+"""Opening a source: what kind it is, its rows as a scan, and what the file itself says about its columns.
+
+Parquet, Arrow and CSV files are scanned where they are. What can be read only once, from front to back
+(survey files, a database), is taken batch by batch into a spool, which is then scanned like Parquet.
+"""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flou.describe import database, survey_file
+from flou.describe.csv_file import scan_csv
+from flou.describe.schema import Schema
+from flou.engine import native
+from flou.engine.errors import DataError, MissingExtraError, ParameterError, did_you_mean
+from flou.engine.native import duckdb, first_line, spark
+from flou.engine.native.source import Source
+from flou.engine.output import checked_path
+from flou.engine.spool import scan_spool, spooled_scan
+
+#: Ending → kind of file.
+KINDS = {
+    ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+    ".feather": "arrow", ".ipc": "arrow", **dict.fromkeys(survey_file.SUFFIXES, "survey"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel"),
+}  # fmt: skip
+#: Option of `read` → the one kind of source it is for, and its name for people.
+_OPTIONS = {
+    "delimiter": ("csv", "CSV files"),
+    "encoding": ("csv", "CSV files"),
+    "decimal": ("csv", "CSV files"),
+    "sheet": ("excel", "Excel files"),
+    "table": ("database", "databases"),
+}
+
+
+@dataclass(frozen=True)
+class Scan:
+    """An opened source: its rows, its Parquet files if it has such, the files to watch, and its schema."""
+
+    frame: pl.LazyFrame
+    schema: Schema
+    parquet: tuple[str, ...] = ()
+    source: Source | None = None
+
+    def in_engine(self, engine: str) -> tuple[object, Source | None]:
+        """The rows as a frame of an engine, and the files that must not change while it is used."""
+        if engine == "polars":
+            return self.frame, self.source
+        files, source = list(self.parquet), self.source
+        if not files:
+            # other kinds go through our own reader, so that every engine sees the same types
+            with native.engine_errors():
+                files, source = [str(spooled_scan(self.frame))], None
+            if self.source is not None:
+                self.source.require_unchanged()
+        with native.engine_errors():
+            if engine == "duckdb":
+                return _in_duckdb(files), source
+            return spark.scan_parquet(engine, files), source
+
+
+def _in_duckdb(files: list[str]) -> object:
+    try:
+        return duckdb.scan_files(files)
+    except ImportError:
+        raise MissingExtraError("duckdb", "duckdb") from None
+
+
+def open_source(source: object, schema: Schema, **options: Any) -> Scan:
+    """Open a file, a folder, a pattern or a database table."""
+    if database.is_database(source):
+        _check_options("database", str(source), options)
+        if options["table"] is None:
+            raise ParameterError('A database is read table by table: give table = "name" or "schema.name".')
+        return _spooled(database.read_table(str(source), options["table"]), schema)
+    kind, files = locate(source)
+    _check_options(kind, str(source), options)
+    watched = Source.of(files)
+    if kind == "survey":
+        folder, described = survey_file.read_survey(_only(files, "survey file"), schema)
+        watched.require_unchanged()
+        return _spooled(folder, described)
+    if kind == "excel":
+        from flou.describe.excel_file import read_excel
+
+        rows = read_excel(
+            _only(files, "Excel file"), sheet=options["sheet"], types=schema.types, undetermined=schema.undetermined
+        )
+        return Scan(rows.lazy(), schema)
+    if kind == "csv":
+        frame = scan_csv(
+            files,
+            delimiter=options["delimiter"],
+            encoding="utf-8" if options["encoding"] is None else options["encoding"],
+            decimal="." if options["decimal"] is None else options["decimal"],
+            types=schema.types,
+            undetermined=schema.undetermined,
+        )
+        return Scan(frame, schema, source=watched)
+    parquet = tuple(map(str, files)) if kind == "parquet" else ()
+    return Scan(_scan(files, kind), schema, parquet, watched)
+
+
+def _spooled(folder: Path, schema: Schema) -> Scan:
+    return Scan(scan_spool(folder), schema, tuple(str(p) for p in sorted(folder.glob("*.parquet"))))
+
+
+def _check_options(kind: str, source: str, options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        wanted, people = _OPTIONS[name]
+        if value is not None and kind != wanted:
+            shown = database.without_password(source) if kind == "database" else source
+            raise ParameterError(f"{name} is for {people}; {shown!r} is {kind}.")
+
+
+def _only(files: list[Path], what: str) -> Path:
+    if len(files) > 1:
+        raise DataError(f"One {what} is read at a time; the pattern matches {len(files)}.")
+    return files[0]
+
+
+def locate(source: object) -> tuple[str, list[Path]]:
+    """The kind of a source and its files; of a folder or a pattern those there are now."""
+    path = checked_path(source, "A file to read", DataError)
+    text = str(path) if str(source) else ""
+    if text and path.is_dir():
+        files = sorted(path.glob("*.parquet"))
+        if not files:
+            raise DataError(f"The folder {text!r} holds no .parquet files.")
+        return "parquet", files
+    pattern = not path.exists() and any(c in text for c in "*?[")
+    files = sorted(map(Path, glob.glob(text))) if pattern else [path]
+    if not files:
+        raise DataError(f"No file matches {text!r}.")
+    if not pattern and not path.is_file():
+        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() and path.name else []
+        raise DataError(f"There is no file {text!r}.{did_you_mean(path.name, near) if near else ''}")
+    if not pattern and path.stat().st_size == 0:
+        raise DataError(f"The file {text!r} is empty.")
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise DataError(f"{text!r} is not of a kind that Flou reads: {', '.join(KINDS)}.")
+    return kind, files
+
+
+def _scan(files: list[Path], kind: str) -> pl.LazyFrame:
+    try:
+        frame = pl.scan_parquet(files, glob=False) if kind == "parquet" else pl.scan_ipc(files, glob=False)
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise DataError(
+            f"{str(files[0])!r} cannot be read as {kind}: it is damaged, truncated or of another kind "
+            f"({first_line(error)})."
+        ) from None
+    return frame

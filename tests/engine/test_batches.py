@@ -1,0 +1,228 @@
+"""Rows that do not fit in memory: they pass by in batches, and the files are the same for every engine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+from tests.contracts.cases import ROLES, SPARK, native, people, published, rows
+
+import flou
+from flou.describe.microdata import Microdata
+from flou.engine import native as engines
+from flou.engine.errors import DataError
+from flou.engine.method import Protection
+from flou.engine.progress import listening
+from flou.engine.randomness import Draws
+from flou.engine.release import Outcome
+
+ENGINES = ("polars", "pandas", "pyarrow", "polars-lazy", "duckdb", SPARK)
+
+
+class Whisper(Protection):
+    """Write the illness in lower case, row by row in Python: what a row-local protection does."""
+
+    title: ClassVar[str] = "whisper"
+    reference: ClassVar[str] = "none"
+    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = ("records",)
+
+    def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        def lower(batch: pl.DataFrame) -> pl.DataFrame:
+            texts = [None if v is None else v.swapcase() for v in batch["illness"].to_list()]
+            return batch.with_columns(pl.Series("illness", texts, pl.String))
+
+        return Outcome(data.with_frame(engines.map_batches(data.frame, lower)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_row_local_protection_is_equal_on_every_engine(engine: str) -> None:
+    expected = published(flou.Plan([Whisper()]).protect(people(), secret=1))
+    release = flou.Plan([Whisper()]).protect(people(engine), secret=1)
+    assert expected["illness"].str.contains("^[A-Z]+$").all()
+    assert published(release).equals(expected)
+    assert release.data.is_lazy == (engine in ("polars-lazy", "duckdb", "spark"))
+    # the rows of before and after can still be worked on together
+    assert flou.risk.KAnonymity(k=3).measure(release).value == flou.risk.KAnonymity(k=3).measure(people()).value
+
+
+@pytest.mark.parametrize("engine", ["polars-lazy", "duckdb"])
+def test_rows_pass_by_in_batches(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "BATCH", 2048)
+    frame = pl.DataFrame({"a": np.arange(20_000), "b": np.arange(20_000).astype(str)})
+    sizes: list[int] = []
+
+    def count(batch: pl.DataFrame) -> pl.DataFrame:
+        sizes.append(batch.height)
+        return batch
+
+    mapped = engines.map_batches(flou.Microdata(native(frame, engine)).frame, count)
+    assert max(sizes) <= 2048
+    assert sum(sizes) == 20_000
+    assert engines.collect(mapped).sort("a").equals(frame)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_same_rows_give_the_same_bytes(engine: str, ending: str, tmp_path: Path) -> None:
+    frame = rows(3000)
+    for name in ("polars", engine):
+        flou.write(people(name, frame), tmp_path / f"{name}.{ending}", overwrite=True)
+    assert (tmp_path / f"{engine}.{ending}").read_bytes() == (tmp_path / f"polars.{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parts_hold_the_same_rows_as_one_file(engine: str, tmp_path: Path) -> None:
+    data = people(engine)
+    flou.write(data, tmp_path / "whole.parquet")
+    flou.write(data, tmp_path / "parts.parquet", rows_per_part=64)
+    parts = sorted((tmp_path / "parts.parquet").iterdir())
+    assert [pl.read_parquet(p).height for p in parts] == [64, 64, 64, 8]
+    assert pl.concat([pl.read_parquet(p) for p in parts]).equals(pl.read_parquet(tmp_path / "whole.parquet"))
+    assert flou.read(tmp_path / "parts.parquet").n_records == 200
+
+
+def test_parts_that_divide_evenly_leave_no_empty_file(tmp_path: Path) -> None:
+    flou.write(people(), tmp_path / "parts.csv", rows_per_part=100)
+    assert len(list((tmp_path / "parts.csv").iterdir())) == 2
+
+
+def test_a_folder_of_parts_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "parts.csv").mkdir()
+    with pytest.raises(flou.FlouError, match="exists and is not overwritten"):
+        flou.write(people(), tmp_path / "parts.csv", rows_per_part=100, overwrite=True)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "many"])
+def test_rows_per_part_is_a_whole_number(wrong: object, tmp_path: Path) -> None:
+    with pytest.raises(flou.FlouError, match="rows_per_part"):
+        flou.write(people(), tmp_path / "x.csv", rows_per_part=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("parts", [None, 50])
+def test_a_stop_in_the_middle_leaves_nothing(parts: int | None, tmp_path: Path) -> None:
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "write data" and done:
+            raise KeyboardInterrupt
+
+    with listening(stop), pytest.raises(KeyboardInterrupt):
+        flou.write(people("polars-lazy"), tmp_path / "x.parquet", rows_per_part=parts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_without_records_is_written_with_its_columns(tmp_path: Path) -> None:
+    frame = rows(3).lazy()
+    empty = flou.Microdata(frame.filter(pl.col("age") > 200), **ROLES)
+    flou.write(empty, tmp_path / "x.csv")
+    assert (tmp_path / "x.csv").read_text().startswith("region,sex,age,")
+
+
+@pytest.fixture
+def big(tmp_path: Path) -> Iterator[Path]:
+    """Rows of some 500 MB in memory."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "big"
+    folder.mkdir()
+    for part in range(6):
+        n = 1_000_000
+        frame = pl.DataFrame({"a": rng.integers(0, 50, n), "b": rng.integers(0, 10**9, n), "c": rng.random(n)})
+        frame = frame.with_columns(d=pl.col("b").cast(pl.String) + "-a-rather-long-text-that-fills-memory")
+        frame.write_parquet(folder / f"{part}.parquet")
+    return folder
+
+
+def test_a_file_larger_than_the_memory_budget_is_sorted_and_written(big: Path, tmp_path: Path) -> None:
+    code = """
+import resource, sys, flou
+base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+data = flou.read(sys.argv[1], keys=["a"])
+flou.write(flou.protect.TopCode("a", at=40).protect(data, secret=1), sys.argv[2])
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) // 1024)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(big), str(tmp_path / "out.parquet")],
+        env={**os.environ, "POLARS_OOC_MEMORY_BUDGET_MB": "150"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    written = pl.scan_parquet(tmp_path / "out.parquet")
+    assert written.select(pl.len()).collect().item() == 6_000_000
+    assert written.select(pl.col("a").is_sorted() & (pl.col("a").max() == 40)).collect().item()
+    assert int(done.stdout) < 600, "the rows were held in memory"
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pl.DataFrame({"a": ["x", "y", "y"]}).write_parquet(path)
+    data = flou.read(path, keys=["a"])
+    pl.DataFrame({"a": ["x", "y", "y", "z"]}).write_parquet(path)
+    with pytest.raises(DataError, match="changed while it was read"):
+        flou.risk.KAnonymity(k=2).measure(data)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_file_that_changes_before_the_release_is_written_is_refused(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pl.DataFrame({"a": ["x", "y", "y"]}).write_parquet(path)
+    release = flou.Plan([]).protect(flou.read(path, keys=["a"], engine=engine), secret=1)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(DataError, match="changed while it was read"):
+        flou.write(release, tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_file_that_vanishes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("a\nx\ny\n")
+    data = flou.read(path, keys=["a"])
+    path.unlink()
+    with pytest.raises(DataError, match="removed while it was read"):
+        flou.risk.KAnonymity(k=2).measure(data)
+
+
+def test_a_file_added_to_a_folder_meanwhile_is_not_read(tmp_path: Path) -> None:
+    pl.DataFrame({"a": ["x"]}).write_parquet(tmp_path / "1.parquet")
+    data = flou.read(tmp_path, keys=["a"])
+    pl.DataFrame({"a": ["y"]}).write_parquet(tmp_path / "2.parquet")
+    assert data.key_table(("a",)).n_keys == 1
+
+
+def test_minus_zero_is_zero_on_every_engine() -> None:
+    frame = pl.DataFrame({"a": [0.0, -0.0, 1.0]})
+    for engine in ("polars", "polars-lazy", "pandas", "duckdb"):
+        data = flou.Microdata(native(frame, engine), keys=["a"])
+        assert data.key_table(("a",)).n_keys == 2, engine
+
+
+def test_the_spool_is_private_and_goes_with_the_process(tmp_path: Path) -> None:
+    code = """
+import sys, pathlib, flou
+flou.read(sys.argv[1], engine="duckdb")
+spools = list(pathlib.Path(sys.argv[2]).glob("flou-*"))
+print(len(spools), oct(spools[0].stat().st_mode & 0o777))
+"""
+    (tmp_path / "people.csv").write_text("a\nx\ny\n")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "people.csv"), str(temporary)],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["1", "0o700"]
+    assert not list(temporary.glob("flou-*"))
+
+
+def test_a_frame_behind_narwhals_goes_in_as_it_is() -> None:
+    assert flou.Microdata(nw.from_native(rows().lazy())).is_lazy

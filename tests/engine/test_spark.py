@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
 from tests.contracts.cases import people
@@ -72,6 +73,9 @@ def test_a_plan_on_a_cluster_gives_the_public_files_of_every_other_engine(tmp_pa
     assert done.returncode in (0, 3), done.stderr
     expected = public_files(tmp_path / "polars")
     assert expected
+    people = flou.Microdata(pd.read_csv(PLAN / "people.csv"), flou.Schema.load(PLAN / "people.schema.toml"))
+    flou.write(plan.protect(people, secret=1), tmp_path / "data.csv")
+    assert (tmp_path / "data.csv").read_bytes() == expected["data.csv"]
     for engine in ("duckdb", "spark", "cluster"):
         assert public_files(tmp_path / engine) == expected, engine
 

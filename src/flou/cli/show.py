@@ -79,6 +79,8 @@ def _show_labels(found: Overview) -> None:
 
 def _meaning(value: LabelledValue) -> str:
     label = value.label if value.label != value.value else ""
+    if label.casefold() == value.missing:
+        return label
     return f"{label} ({value.missing})".strip() if value.missing else label
 
 

@@ -12,51 +12,49 @@ from bench.timing import Line, publish, table
 
 N = 50_000_000
 
-#: What a child prints: CPU seconds, peak resident MB beyond what the imports took, the figure found.
+#: What a child prints: CPU seconds, peak resident MB, the number of keys and the smallest frequency.
 _CHILD = """
 import resource, sys, time
 {imports}
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 started = time.process_time()
-found = {job}
-print(time.process_time() - started, peak(), found)
+{job}
+print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, n_keys, smallest)
 """
-
+_OURS = """
+found = flou.risk.KAnonymity(k=3).measure(flou.read(sys.argv[1], keys={keys}, engine={engine!r}))
+n_keys, smallest = found.n_keys, found.k
+"""
+_DUCKDB = """
+counted = "SELECT count(*) AS n FROM read_parquet('" + sys.argv[1] + "/*.parquet') GROUP BY {names}"
+connection = duckdb.connect()
+connection.execute("SET enable_progress_bar = false")
+n_keys, smallest = connection.sql("SELECT count(*), min(n) FROM (" + counted + ")").fetchall()[0]
+"""
+_POLARS = """
+counted = pl.scan_parquet(sys.argv[1] + "/*.parquet").group_by({keys}).len().collect(engine="streaming")
+n_keys, smallest = counted.height, counted["len"].min()
+"""
+_NAMES = {"keys": KEYS, "names": ", ".join(KEYS)}
 _JOBS = {
-    "duckdb": (
-        "import flou",
-        "flou.risk.KAnonymity(k=3).measure(flou.read(sys.argv[1], keys={keys}, engine='duckdb')).n_at_risk",
-    ),
-    "polars": (
-        "import flou",
-        "flou.risk.KAnonymity(k=3).measure(flou.read(sys.argv[1], keys={keys}, engine='polars')).n_at_risk",
-    ),
-    "bare duckdb": (
-        "import duckdb",
-        "duckdb.sql(f\"SELECT sum(n) FROM (SELECT count(*) AS n FROM read_parquet('{{sys.argv[1]}}/*.parquet') "
-        'GROUP BY {names}) WHERE n < 3").fetchone()[0] or 0',
-    ),
-    "bare polars": (
-        "import polars as pl",
-        "pl.scan_parquet(sys.argv[1] + '/*.parquet').group_by({keys}).agg(n=pl.len()).filter(pl.col('n') < 3)"
-        ".select(pl.col('n').sum()).collect(engine='streaming').item()",
-    ),
+    "duckdb": ("import flou", _OURS.format(keys=KEYS, engine="duckdb")),
+    "polars": ("import flou", _OURS.format(keys=KEYS, engine="polars")),
+    "bare duckdb": ("import duckdb", _DUCKDB.format(**_NAMES)),
+    "bare polars": ("import polars as pl", _POLARS.format(**_NAMES)),
 }
 
 
-def child(name: str, folder: Path) -> tuple[float, float, int]:
-    """CPU seconds, peak resident MB and the number of records below 3, as one process found them."""
+def child(name: str, folder: Path) -> tuple[float, float, str]:
+    """CPU seconds, peak resident MB and the figures, as one process found them."""
     imports, job = _JOBS[name]
-    code = _CHILD.format(imports=imports, job=job.format(keys=KEYS, names=", ".join(KEYS)))
+    code = _CHILD.format(imports=imports, job=job)
     done = subprocess.run([sys.executable, "-c", code, str(folder)], check=True, capture_output=True, text=True)
-    cpu, memory, found = done.stdout.split()
-    return float(cpu), float(memory), int(found)
+    cpu, memory, found = done.stdout.strip().split(" ", 2)
+    return float(cpu), float(memory), found
 
 
 def run(folder: Path, repeats: int = 5) -> None:
     source = key_folder(folder, N, 0.0)
-    runs: dict[str, list[tuple[float, float, int]]] = {name: [] for name in _JOBS}
+    runs: dict[str, list[tuple[float, float, str]]] = {name: [] for name in _JOBS}
     for _ in range(repeats):
         for name, done in runs.items():
             done.append(child(name, source))

@@ -54,6 +54,8 @@ def run_plan(
         screen.print(f"To be looked at before it is published: {out / 'public'}", soft_wrap=True)
     else:
         screen.print(f"For the public: {out / 'public'}", soft_wrap=True)
+        if plan.output.table is not None:
+            screen.print(f"Written to the database: {plan.output.table}", soft_wrap=True)
     return EXIT[done.verdict.decision]
 
 

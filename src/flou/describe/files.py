@@ -7,16 +7,19 @@ batch, under a temporary name that is renamed when all of it is there; nothing i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flou.describe import database
+import polars as pl
+
 from flou.describe.check import check_values
 from flou.describe.microdata import Microdata
-from flou.describe.scan import open_source
 from flou.describe.schema import Schema
 from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
+from flou.describe.sources import database
+from flou.describe.sources.scan import open_source
 from flou.engine import native
 from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
 from flou.engine.output import checked_path, folder_written_whole, require_new, written_whole
@@ -96,20 +99,24 @@ def write(
         rows = _rows(inner)
         with written_whole(path, overwrite=overwrite) as file:
             write_file(rows.take(None), rows.schema, file, WRITTEN[path.suffix.lower()])
-            inner.require_unchanged()
         return path
     if isinstance(rows_per_part, bool) or not isinstance(rows_per_part, int) or rows_per_part < 1:
         raise ParameterError(f"rows_per_part = {rows_per_part!r} must be a whole number, 1 at least.")
     path = _require_suffix(target)
     with folder_written_whole(path) as folder:
         write_parts(_rows(inner), folder, path.suffix.lower(), rows_per_part)
-        inner.require_unchanged()
     return path
 
 
 def _rows(data: Microdata) -> Rows:
     published = data.public()
-    return Rows(native.batches(published.frame), published.n_records)
+    return Rows(_unchanged(published), published.n_records)
+
+
+def _unchanged(published: Microdata) -> Iterator[pl.DataFrame]:
+    """The rows; behind the last one it is sure that they all came from the file that was opened."""
+    yield from native.batches(published.frame)
+    published.require_unchanged()
 
 
 def _require_suffix(path: object) -> Path:

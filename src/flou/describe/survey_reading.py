@@ -37,7 +37,8 @@ class Reading:
             letters = [f".{v}" if isinstance(v, str) else None for v in values]
             values = [None if isinstance(v, str) else v for v in values]
         rows = pl.DataFrame({name: pl.Series(values, dtype=column.raw_dtype)})
-        rows = rows.with_columns(_without_blanks(raw) if column.kind == "text" else raw.fill_nan(None))
+        if column.kind == "text":
+            rows = rows.select(pl.when(raw.str.strip_chars() != "").then(raw))
         value, null = column.converted(raw), self._stands_for_any(raw)
         if rows.filter(raw.is_not_null() & value.is_null() & ~null).height:
             raise DataError(
@@ -141,7 +142,3 @@ class Reading:
 
 def _is_whole(value: pl.Expr) -> pl.Expr:
     return (value == value.floor()) & (value.abs() <= _EXACT)
-
-
-def _without_blanks(text: pl.Expr) -> pl.Expr:
-    return pl.when(text.str.strip_chars() != "").then(text)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from flou.engine import toml
 from flou.engine.attack import Attack
+from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.method import Method, Protection, RiskMeasure, Utility, carry_out
 from flou.engine.native import require_engine
@@ -56,6 +57,9 @@ class Output:
     languages: tuple[str, ...] = ("en",)
     #: Write a folder of files with so many rows each instead of one file.
     rows_per_part: int | None = None
+    #: A database that the release is also written to, once it may leave, and the table there.
+    database: str | None = None
+    table: str | None = None
 
 
 FORMATS = ("parquet", "csv", "arrow")
@@ -168,6 +172,16 @@ class Plan:
         languages = self.output.languages
         if not languages or set(languages) - set(LANGUAGES) or len(set(languages)) < len(languages):
             raise PlanError(f"[output] asks for languages {list(languages)!r}; known: en, fr, none twice.")
+        for section, uri in (("data", self.data.source if self.data else ""), ("output", self.output.database or "")):
+            if has_password(uri):
+                raise PlanError(
+                    f"[{section}] names a database with its password, which never stands in a plan: leave it to "
+                    "PGPASSWORD or a password file."
+                )
+        if (self.output.database is None) != (self.output.table is None):
+            raise PlanError("[output] database and table go together: the one says where, the other what to write.")
+        if self.output.database is not None and not is_database(self.output.database):
+            raise PlanError(f"[output] database = {self.output.database!r} is not postgresql://user@host/name.")
         if self.data is not None and self.data.engine is not None:
             require_engine(self.data.engine, PlanError, "[data] ")
 
@@ -197,9 +211,8 @@ class Plan:
         if self.policy is not None:
             table["policy"] = dict(self.policy)
         if self.output != Output():
-            table["output"] = {"format": self.output.format, "languages": list(self.output.languages)}
-            if self.output.rows_per_part is not None:
-                table["output"]["rows_per_part"] = self.output.rows_per_part
+            given = {k: v for k, v in asdict(self.output).items() if v is not None}
+            table["output"] = {**given, "languages": list(self.output.languages)}
         return table
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:

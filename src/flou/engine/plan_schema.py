@@ -38,6 +38,8 @@ def plan_schema() -> dict[str, Any]:
                 "format": {"enum": list(FORMATS)},
                 "languages": {"type": "array", "items": {"enum": list(LANGUAGES)}},
                 "rows_per_part": {"type": "integer", "minimum": 1},
+                "database": string,
+                "table": string,
             },
             [],
         ),

@@ -66,6 +66,7 @@ def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Prog
     try:
         with listening(progress):
             _fill(done, temporary)
+            _fill_table(done, replace=replace)
         temporary.chmod(0o755)
         (temporary / "internal").chmod(0o700)  # for the office alone
         _put_in_place(temporary, out)
@@ -114,6 +115,13 @@ def _fill(done: Done, folder: Path) -> None:
     )
     (internal / _PROFILE).write_text(done.profile.to_json(), encoding="utf-8")
     (internal / "log.txt").write_text(_log(done), encoding="utf-8")
+
+
+def _fill_table(done: Done, *, replace: bool) -> None:
+    """Write the table that the plan names; only of a release that nobody needs to look at any more."""
+    output = done.plan.output
+    if output.database is not None and done.verdict.decision is Decision.RELEASE:
+        write(done.release, output.database, table=output.table, overwrite=replace)
 
 
 def _manifest(done: Done, folder: Path) -> dict[str, object]:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flou import datasets
-from flou.describe import database
 from flou.describe.files import read
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
+from flou.describe.sources import database
 from flou.engine import native
 from flou.engine.errors import ParameterError, PlanError, did_you_mean
 from flou.engine.plan import DataSource, Plan

@@ -116,8 +116,9 @@ def _normalised(frame: Frame) -> Frame:
     exprs, refused = [], []
     for name, dtype in frame.collect_schema().items():
         if dtype.is_float():
-            # adding nothing makes -0.0 the same as 0.0, which engines order and group in their own ways
-            exprs.append(nw.col(name).cast(nw.Float64).fill_nan(None) + 0.0)
+            # -0.0 becomes 0.0: engines order and group it in their own ways
+            held = nw.col(name).cast(nw.Float64).fill_nan(None)
+            exprs.append(nw.when(held != 0.0).then(held).otherwise(held.abs()).alias(name))
         elif dtype in (nw.Categorical, nw.Enum) or polars.is_null_type(frame, name):
             exprs.append(nw.col(name).cast(nw.String))
         elif isinstance(dtype, nw.Datetime) and dtype.time_unit != "us":

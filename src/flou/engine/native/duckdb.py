@@ -39,7 +39,9 @@ def scan_files(files: list[str]) -> Any:
     """Parquet files in place, on a connection of their own."""
     import duckdb
 
-    return duckdb.connect().read_parquet([glob.escape(f) for f in files])
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")  # it would be printed among the results
+    return connection.read_parquet([glob.escape(f) for f in files])
 
 
 def scan_again(relation: Any, parts: Path) -> Any:

@@ -152,12 +152,23 @@ def match(frame: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi", "a
     from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
     names = {c: f"__flou_key_{i}" for i, c in enumerate(on)}
-    small = F.broadcast(frame.sparkSession.createDataFrame(keys.rename(names).to_arrow()))
+    # the small table takes the types of the rows: a timestamp may be one with a zone or without
+    sent = keys.rename(names).to_arrow()
+    shape = _shape(frame, names, frame.sparkSession.createDataFrame(sent.slice(0, 0)).schema)
+    small = F.broadcast(frame.sparkSession.createDataFrame(sent, schema=shape))
     condition = [frame[c].eqNullSafe(small[names[c]]) for c in on]
     together = condition[0]
     for further in condition[1:]:
         together = together & further
     return frame.join(small, together, how).drop(*names.values())
+
+
+def _shape(frame: Any, names: dict[str, str], shape: Any) -> Any:
+    """The shape of a small table whose key columns have the types of the rows' own."""
+    from pyspark.sql.types import StructField, StructType
+
+    types = {new: frame.schema[old].dataType for old, new in names.items()}
+    return StructType([StructField(f.name, types.get(f.name, f.dataType)) for f in shape.fields])
 
 
 def batches(frame: Any) -> Iterator[pl.DataFrame]:

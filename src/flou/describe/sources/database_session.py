@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from flou.describe.database_address import TableName, for_driver, without_password, without_secrets
-from flou.describe.database_types import require_in_range
+from flou.describe.sources.database_types import require_in_range
+from flou.engine.database_uri import TableName, for_driver, without_password, without_secrets
 from flou.engine.errors import FlouError, MissingExtraError
 from flou.engine.native import first_line
 

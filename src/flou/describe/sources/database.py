@@ -13,9 +13,9 @@ from pathlib import Path
 
 import polars as pl
 
-from flou.describe.database_address import TableName, has_password, is_database, quoted, without_password
-from flou.describe.database_session import Session, session
-from flou.describe.database_types import COLUMNS, Column, select_list, written_types
+from flou.describe.sources.database_session import Session, session
+from flou.describe.sources.database_types import COLUMNS, Column, select_list, written_types
+from flou.engine.database_uri import TableName, has_password, is_database, quoted, without_password
 from flou.engine.errors import DataError, OutputError, did_you_mean, listed
 from flou.engine.spool import spooled
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from flou.describe.database_address import quoted
+from flou.engine.database_uri import quoted
 from flou.engine.errors import DataError, OutputError, listed
 
 _AS_INTEGER, _AS_TEXT, _AS_IT_IS = "{}::pg_catalog.int8", "{}::pg_catalog.text", "{}"

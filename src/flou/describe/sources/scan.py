@@ -13,9 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from flou.describe import database, survey_file
-from flou.describe.csv_file import scan_csv
+from flou.describe import survey_file
 from flou.describe.schema import Schema
+from flou.describe.sources import database
+from flou.describe.sources.csv_file import scan_csv
 from flou.engine import native
 from flou.engine.errors import DataError, MissingExtraError, ParameterError, did_you_mean
 from flou.engine.native import duckdb, first_line, spark

@@ -1,0 +1,1 @@
+"""What Flou reads: one module a kind of source, and `scan`, which opens any of them."""

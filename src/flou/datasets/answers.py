@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from flou.datasets.beneficiaries import Bools, Floats, Ints, _logistic
-from flou.datasets.population import draw_category
+from flou.datasets.draws import Bools, Floats, Ints, draw_category, logistic
 
 __all__ = ["OCCUPATION_TREE", "Answers", "Persons", "draw_answers", "draw_silence"]
 
@@ -146,7 +145,7 @@ def _draw_education(people: Persons, rng: np.random.Generator) -> Ints:
 def _draw_activity(people: Persons, education: Ints, rng: np.random.Generator) -> Ints:
     """Work starts after school, later for the more educated, and ends around 63; a minor alone lives on a job."""
     age, level = people.age, np.minimum(education, len(EDUCATIONS) - 1)
-    in_work = _logistic((age - 20.0 - level) / 1.8) * _logistic((63.0 - age) / 1.6)
+    in_work = logistic((age - 20.0 - level) / 1.8) * logistic((63.0 - age) / 1.6)
     employed = in_work * (0.76 + 0.055 * level) * np.where(people.woman, 0.93, 1.0)
     employed = np.where(age < FULL_AGE, 0.07, employed)
     employed[(age < FULL_AGE) & (people.size == 1)] = 1.0

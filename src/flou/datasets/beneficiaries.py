@@ -16,17 +16,15 @@ columns hold to the cent.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+
+from flou.datasets.draws import Bools, Floats, Ints, labelled, logistic
 
 __all__ = ["apa_frame"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 REFERENCE_YEAR: Final = 2021
 MIN_AGE: Final = 60
@@ -141,12 +139,12 @@ def apa_frame(n: int, rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame(
         [
             pl.Series("pid", pid),
-            _labels("department", department, _DEPARTMENTS),
-            _labels("sex", woman.astype(np.int64), ("M", "F")),
-            _labels("couple", np.where(unknown, 2, in_couple.astype(np.int64)), ("no", "yes", None)),
+            labelled("department", department, _DEPARTMENTS),
+            labelled("sex", woman.astype(np.int64), ("M", "F")),
+            labelled("couple", np.where(unknown, 2, in_couple.astype(np.int64)), ("no", "yes", None)),
             pl.Series("age", age),
             pl.Series("gir", gir),
-            *(_labels(name, level, ("A", "B", "C")) for name, level in activities.items()),
+            *(labelled(name, level, ("A", "B", "C")) for name, level in activities.items()),
             _euros("resources", resources),
             _euros("plan_amount", plan),
             _euros("notpb", notpb),
@@ -159,11 +157,6 @@ def apa_frame(n: int, rng: np.random.Generator) -> pl.DataFrame:
     )
 
 
-def _labels(name: str, index: Ints, labels: tuple[str | None, ...]) -> pl.Series:
-    """Turn positions into text; gathering in polars spares one Python string per row."""
-    return pl.Series(name, labels, dtype=pl.String).gather(pl.Series(index))
-
-
 def _euros(name: str, cents: Ints) -> pl.Series:
     """Dividing an integer by 100 gives the double nearest to the decimal amount."""
     return pl.Series(name, cents / 100.0)
@@ -172,10 +165,6 @@ def _euros(name: str, cents: Ints) -> pl.Series:
 def _by_department(values: dict[str, float]) -> Floats:
     """Spread a sparse table over all departments, zero where it says nothing."""
     return np.array([values.get(code, 0.0) for code in _DEPARTMENTS])
-
-
-def _logistic(x: NDArray[np.floating[Any]]) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-x)), dtype=np.float64)
 
 
 def _draw_departments(n: int, rng: np.random.Generator) -> Ints:
@@ -194,16 +183,16 @@ def _draw_ages(n: int, rng: np.random.Generator) -> Ints:
 
 def _draw_women(age: Ints, rng: np.random.Generator) -> Bools:
     """Women outlive men, so their share grows with age."""
-    share = _logistic(1.02 + 0.038 * (age - 84.0))
+    share = logistic(1.02 + 0.038 * (age - 84.0))
     return np.asarray(rng.random(age.size) < share)
 
 
 def _draw_couples(woman: Bools, age: Ints, rng: np.random.Generator) -> Bools:
     """Widowhood comes earlier to women; men mostly keep a partner until very old."""
     years = age - 84.0
-    women_share = _logistic(-1.30 - 0.100 * years - 0.0020 * years**2)
+    women_share = logistic(-1.30 - 0.100 * years - 0.0020 * years**2)
     # Men dependent early have often lived alone: the share peaks before falling.
-    men_share = _logistic(0.75 - 0.028 * years - 0.0028 * (years + 4.0) ** 2)
+    men_share = logistic(0.75 - 0.028 * years - 0.0028 * (years + 4.0) ** 2)
     return np.asarray(rng.random(age.size) < np.where(woman, women_share, men_share))
 
 

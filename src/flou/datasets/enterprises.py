@@ -17,8 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from flou.datasets.beneficiaries import Bools, Floats, Ints, _labels
-from flou.datasets.population import draw_category
+from flou.datasets.draws import Bools, Floats, Ints, draw_category, labelled
 
 __all__ = ["ACTIVITY_TREE", "REGION_TREE", "SIZES", "business_frame"]
 
@@ -106,9 +105,9 @@ def business_frame(n: int, rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame(
         [
             pl.Series("eid", eid),
-            _labels("region", region, _REGIONS),
-            _labels("activity", group, _GROUPS),
-            _labels("size", size, SIZES),
+            labelled("region", region, _REGIONS),
+            labelled("activity", group, _GROUPS),
+            labelled("size", size, SIZES),
             pl.Series("employees", employees),
             pl.Series("turnover", turnover),
             pl.Series("value_added", _draw_value_added(division, turnover, rng)),
@@ -178,4 +177,4 @@ def _draw_holdings(size: Ints, rng: np.random.Generator) -> pl.Series:
     members = draw_category(shares[None, :], np.zeros(size.size, dtype=np.int64), rng)
     # Numbers in no order: a low one must not say that the holding is large.
     names = tuple(f"H{number + 1:05d}" for number in rng.permutation(n_holdings))
-    return _labels("holding", np.where(held, members, n_holdings), (*names, None))
+    return labelled("holding", np.where(held, members, n_holdings), (*names, None))

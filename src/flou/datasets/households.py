@@ -28,8 +28,7 @@ from flou.datasets.answers import (
     draw_answers,
     draw_silence,
 )
-from flou.datasets.beneficiaries import Bools, Floats, Ints, _labels, _logistic
-from flou.datasets.population import draw_category
+from flou.datasets.draws import Bools, Floats, Ints, draw_category, labelled, logistic
 
 __all__ = ["REGION_TREE", "survey_frame"]
 
@@ -140,27 +139,27 @@ def survey_frame(n: int, rng: np.random.Generator) -> pl.DataFrame:
     stratum = _strata(homes)[home]
 
     def answered(question: str, given: Ints, *labels: str) -> pl.Series:
-        return _labels(question, np.where(silent[question], len(labels), given), (*labels, None))
+        return labelled(question, np.where(silent[question], len(labels), given), (*labels, None))
 
     return pl.DataFrame(
         [
             pl.Series("pid", rng.permutation(n).astype(np.int64) + 1),
             pl.Series("hid", (rng.permutation(homes.size.size).astype(np.int64) + 1)[home]),
-            _labels("region", homes.region[home], _REGION_NAMES),
-            _labels("urbanisation", people.urbanisation, URBANISATIONS),
-            _labels("relation", relation, RELATIONS),
-            _labels("sex", woman.astype(np.int64), SEXES),
+            labelled("region", homes.region[home], _REGION_NAMES),
+            labelled("urbanisation", people.urbanisation, URBANISATIONS),
+            labelled("relation", relation, RELATIONS),
+            labelled("sex", woman.astype(np.int64), SEXES),
             pl.Series("age", age),
             answered("marital", marital, *MARITAL, NOT_APPLICABLE),
             pl.Series("size", people.size),
-            _labels("household_type", homes.kind[home], KINDS),
+            labelled("household_type", homes.kind[home], KINDS),
             answered("education", answers.education, *EDUCATIONS, NOT_APPLICABLE),
             answered("activity", answers.activity, *ACTIVITIES),
             answered("occupation", answers.occupation, *_OCCUPATIONS, NOT_APPLICABLE),
             answered("birth", birth, *BIRTHS),
-            _labels("health", answers.health, HEALTH),
+            labelled("health", answers.health, HEALTH),
             pl.Series("income", answers.income),
-            _labels("stratum", stratum, _STRATA),
+            labelled("stratum", stratum, _STRATA),
             pl.Series("weight", _weights(stratum)),
         ]
     )
@@ -232,7 +231,7 @@ def _draw_women(homes: Homes, home: Ints, relation: Ints, age: Ints, rng: np.ran
     """Women outlive men, hence live alone when old; they head most lone-parent households."""
     first = relation == _REFERENCE
     share = np.array([0.0, 0.42, 0.42, 0.83, 0.50])[homes.kind]
-    share = np.where(homes.kind == _ALONE, _logistic(-0.2 + 0.0227 * (age[first] - 25)), share)
+    share = np.where(homes.kind == _ALONE, logistic(-0.2 + 0.0227 * (age[first] - 25)), share)
     reference = rng.random(homes.kind.size) < share
     other_sex = ~reference[home] ^ (rng.random(home.size) < 0.015)
     born = rng.random(home.size) < np.where(relation == _CHILD, 0.488, 0.53)
@@ -249,7 +248,7 @@ def _draw_births(people: Persons, relation: Ints, rng: np.random.Generator) -> I
 def _draw_marital(home: Ints, relation: Ints, age: Ints, woman: Bools, rng: np.random.Generator) -> Ints:
     """Partners are married or not together; anybody else by age and sex, a few living apart from a spouse."""
     first = relation == _REFERENCE
-    wedded = rng.random(int(first.sum())) < _logistic(-0.5 + 0.07 * (age[first] - 30))
+    wedded = rng.random(int(first.sum())) < logistic(-0.5 + 0.07 * (age[first] - 30))
     paired = np.zeros(wedded.size, dtype=bool)
     paired[home[relation == _PARTNER]] = True
     paired = paired[home] & ((relation == _REFERENCE) | (relation == _PARTNER))
@@ -262,7 +261,7 @@ def _statuses(woman: int, apart: float) -> Floats:
     """Shares of single, married, widowed, divorced and not asked by age, among those not living with a spouse."""
     years = np.arange(MAX_AGE + 1)
     adult = years >= FULL_AGE
-    widowed = adult * (0.85 * _logistic((years - 73.0) / 6.0) if woman else 0.6 * _logistic((years - 80.0) / 7.0))
+    widowed = adult * (0.85 * logistic((years - 73.0) / 6.0) if woman else 0.6 * logistic((years - 80.0) / 7.0))
     divorced = adult * (1.0 - widowed) * 0.42 * np.exp(-0.5 * ((years - 56.0) / 14.0) ** 2)
     married = adult * (1.0 - widowed - divorced) * apart * (years >= 22)
     asked = years >= ASKED_AGE

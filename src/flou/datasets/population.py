@@ -16,9 +16,9 @@ from typing import Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from flou.datasets.beneficiaries import Floats, Ints, _labels, _logistic
+from flou.datasets.draws import Floats, Ints, draw_category, labelled, logistic
 
-__all__ = ["census_areas", "census_frame", "draw_category"]
+__all__ = ["census_areas", "census_frame"]
 
 AreaTree: TypeAlias = dict[str, dict[str, list[str]]]
 
@@ -74,11 +74,11 @@ def census_frame(n: int, rng: np.random.Generator) -> pl.DataFrame:
         [
             pl.Series("pid", pid),
             pl.Series("age", age),
-            _labels("gender", gender, GENDERS),
-            _labels("marital", marital, MARITAL),
-            _labels("area", area, tuple(areas)),
-            _labels("birth", birth, BIRTHS),
-            _labels("activity", activity, (*ACTIVITIES, NOT_APPLICABLE)),
+            labelled("gender", gender, GENDERS),
+            labelled("marital", marital, MARITAL),
+            labelled("area", area, tuple(areas)),
+            labelled("birth", birth, BIRTHS),
+            labelled("activity", activity, (*ACTIVITIES, NOT_APPLICABLE)),
         ]
     )
 
@@ -93,19 +93,6 @@ def census_areas(n: int) -> AreaTree:
         below = [f"M{district + 1:02d}{place + 1:02d}" for place in range(len(range(district, n_areas, n_districts)))]
         tree[f"R{district * n_regions // n_districts + 1}"][f"D{district + 1:02d}"] = below
     return tree
-
-
-def draw_category(shares: Floats, row: Ints, rng: np.random.Generator) -> Ints:
-    """For each record one category, by the shares in its row of the table; they need not sum to one.
-
-    All rows are laid end to end on one line, row r from r to r + 1, so that one search serves all records.
-    """
-    cumulated = np.cumsum(shares, axis=1)
-    ends = cumulated / cumulated[:, -1:] + np.arange(len(shares))[:, None]
-    # Kept away from one: adding the row's number must not round into the next row.
-    drawn = np.minimum(rng.random(row.size), 1.0 - 2.0**-30)
-    found = np.searchsorted(ends.ravel(), drawn + row, side="right")
-    return np.asarray(found - row * shares.shape[1], dtype=np.int64)
 
 
 def _n_districts(n_areas: int) -> int:
@@ -154,11 +141,11 @@ def _marital_shares() -> Floats:
 
 def _statuses(first_marriage: float, widowhood: float) -> Floats:
     """``widowhood`` is the age at which half of those who ever married have lost their spouse."""
-    ever = _by_age({20: 0.66, 50: 0.74, 75: 0.92}) * _logistic((_AGES - first_marriage) / 3.2)
+    ever = _by_age({20: 0.66, 50: 0.74, 75: 0.92}) * logistic((_AGES - first_marriage) / 3.2)
     # The curves alone leave too many very young spouses and partners.
     allowed = np.clip((_AGES - MARRIAGE_AGE + 1) / 8.0, 0.0, 1.0)
     ever *= allowed
-    widowed = ever * _logistic((_AGES - widowhood) / 6.5)
+    widowed = ever * logistic((_AGES - widowhood) / 6.5)
     divorced = (ever - widowed) * _by_age({18: 0.02, 30: 0.10, 45: 0.25, 58: 0.32, 75: 0.18, 90: 0.08})
     partnership = (1.0 - ever) * 0.09 * _bell(36.0, 11.0) * allowed
     return np.stack([1.0 - ever - partnership, ever - widowed - divorced, partnership, widowed, divorced], axis=1)
@@ -175,8 +162,8 @@ def _activities(top_employment: float, home: float) -> Floats:
     One in ten of as many never worked, and so do not retire either.
     """
     asked = _AGES >= ACTIVITY_AGE
-    studies = np.where(_AGES < 18, 0.96, 0.97 * _logistic((21.0 - _AGES) / 1.8)) * asked
-    past_work = _logistic((_AGES - 63.0) / 1.3) * (_AGES >= 50) * (1.0 - studies)
+    studies = np.where(_AGES < 18, 0.96, 0.97 * logistic((21.0 - _AGES) / 1.8)) * asked
+    past_work = logistic((_AGES - 63.0) / 1.3) * (_AGES >= 50) * (1.0 - studies)
     working_age = (1.0 - studies - past_work) * asked
     employed = working_age * top_employment
     left = working_age - employed

@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from flou.datasets.draws import Bools, Floats, Ints, labelled, logistic
 

@@ -68,7 +68,7 @@ def test_whole_numbers_are_whole_although_the_file_stores_fractions(tmp_path: Pa
 
 
 def test_a_number_too_long_to_be_exact_stays_a_fraction(tmp_path: Path) -> None:
-    for big in (1e300, 2.0**60):
+    for big in (1e300, 2.0**56):
         rows, _ = _read(_sav(tmp_path, {"big": [big, 2.0]}))
         assert (rows["big"].dtype, rows["big"].to_list()) == (pl.Float64, [big, 2.0])
 

@@ -53,7 +53,7 @@ def _converted(declared: ColumnType) -> tuple[pl.Expr, pl.Expr]:
     if declared == "text":
         return pl.lit(True), text
     if declared == "boolean":
-        return text.is_in(["true", "false"]) & kind.is_in(["boolean", "text"]), text == "true"
+        return text.is_in(["true", "false"]), text == "true"
     if declared == "date":
         # a text may be written as a date, but the 31st of February is none
         moment = pl.coalesce(

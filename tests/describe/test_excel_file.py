@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 import xlsxwriter
 
-from flou.describe.excel_file import SUFFIXES, read_excel
 from flou.describe.schema import ColumnType
+from flou.describe.sources.excel_file import SUFFIXES, read_excel
 from flou.engine.errors import DataError, MissingExtraError
 
 DATA = Path(__file__).parent / "data"

@@ -16,11 +16,11 @@ import pyreadstat
 import pytest
 
 import flou
-from flou.describe import survey_source
-from flou.describe.missing_codes import says_not_applicable
 from flou.describe.overview import draft_schema
-from flou.describe.survey_file import SUFFIXES, read_survey
-from flou.describe.survey_source import open_survey
+from flou.describe.sources import survey_source
+from flou.describe.sources.missing_codes import says_not_applicable
+from flou.describe.sources.survey_file import SUFFIXES, read_survey
+from flou.describe.sources.survey_source import open_survey
 from flou.engine.errors import DataError, MissingExtraError, SchemaError
 from flou.engine.spool import scan_spool
 

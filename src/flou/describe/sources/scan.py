@@ -13,9 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from flou.describe import survey_file
 from flou.describe.schema import Schema
-from flou.describe.sources import database
+from flou.describe.sources import database, excel_file, survey_file
 from flou.describe.sources.csv_file import scan_csv
 from flou.engine import native
 from flou.engine.errors import DataError, MissingExtraError, ParameterError, did_you_mean
@@ -28,7 +27,7 @@ from flou.engine.spool import scan_spool, spooled_scan
 KINDS = {
     ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
     ".feather": "arrow", ".ipc": "arrow", **dict.fromkeys(survey_file.SUFFIXES, "survey"),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel"),
+    **dict.fromkeys(excel_file.SUFFIXES, "excel"),
 }  # fmt: skip
 #: Option of `read` → the one kind of source it is for, and its name for people.
 _OPTIONS = {
@@ -88,9 +87,7 @@ def open_source(source: object, schema: Schema, **options: Any) -> Scan:
         watched.require_unchanged()
         return _spooled(folder, described)
     if kind == "excel":
-        from flou.describe.excel_file import read_excel
-
-        rows = read_excel(
+        rows = excel_file.read_excel(
             _only(files, "Excel file"), sheet=options["sheet"], types=schema.types, undetermined=schema.undetermined
         )
         return Scan(rows.lazy(), schema)

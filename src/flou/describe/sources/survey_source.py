@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flou.describe.survey_column import Column, System, kind_of, labelled, without_width
+from flou.describe.sources.survey_column import Column, System, kind_of, labelled, without_width
 from flou.engine.errors import DataError, MissingExtraError, listed
 from flou.engine.native import first_line
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from flou.describe.schema import Schema
-from flou.describe.survey_column import Column, is_letter
+from flou.describe.sources.survey_column import Column, is_letter
 from flou.engine.values import text_of
 
 _NOT_APPLICABLE = (

@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from flou.describe.missing_codes import contradictions
 from flou.describe.schema import Schema
-from flou.describe.survey_reading import Reading
-from flou.describe.survey_source import SUFFIXES, open_survey
+from flou.describe.sources.missing_codes import contradictions
+from flou.describe.sources.survey_reading import Reading
+from flou.describe.sources.survey_source import SUFFIXES, open_survey
 from flou.engine.errors import SchemaError, paragraphs
 from flou.engine.spool import spooled
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from flou.describe.excel_types import typed
 from flou.describe.schema import ColumnType
+from flou.describe.sources.excel_types import typed
 from flou.engine.errors import DataError, MissingExtraError, did_you_mean, listed
 from flou.engine.native import first_line
 from flou.engine.values import text_of

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from flou.describe.missing_codes import Codes, can_hold_letters
 from flou.describe.schema import Schema
-from flou.describe.survey_column import Column, is_letter
+from flou.describe.sources.missing_codes import Codes, can_hold_letters
+from flou.describe.sources.survey_column import Column, is_letter
 from flou.engine.errors import DataError
 from flou.engine.values import codes_in, text_of
 

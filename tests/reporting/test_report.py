@@ -15,6 +15,7 @@ from tests.reporting.messages import gather
 import flou
 from flou.engine.words import LANGUAGES, Words, _catalogue
 from flou.reporting.glossary import glossary
+from flou.reporting.senses import five_senses
 from flou.risk.micro.frequency import MISSING
 
 SECRET = flou.Secret(bytes(range(32)))
@@ -231,3 +232,12 @@ def test_parameters_are_not_masked_like_counts() -> None:
     policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 0.0}}])
     html = flou.Report(people, release, results=[result], verdict=policy.judge(result)).html(audience="public")
     assert "no value of kids above 2 is shown" in html
+
+
+def test_the_five_ways_of_counting_keep_the_other_settings() -> None:
+    measure = flou.risk.KAnonymity(k=3, subsets=2, by="sex")
+    senses = {s.name: s for s in five_senses(measure, people(), None)}
+    for name, sense in senses.items():
+        alone = flou.risk.KAnonymity(k=3, subsets=2, by="sex", missing=name).measure(people())
+        assert sense.before == alone.value
+    assert senses["pessimistic"].before != flou.risk.KAnonymity(k=3).measure(people()).value

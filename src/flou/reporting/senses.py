@@ -26,7 +26,7 @@ def five_senses(measure: KAnonymity, original: Microdata | None, released: Micro
     """Measure both files in each sense; where a sense cannot be counted it gives None, said in the report."""
     out = []
     for missing in MISSING:
-        variant = KAnonymity(k=measure.k, missing=missing, by=measure.by)
+        variant = measure.model_copy(update={"missing": missing})
         before, after = _measured(variant, original), _measured(variant, released)
         out.append(
             Sense(

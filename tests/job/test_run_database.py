@@ -100,11 +100,11 @@ def test_a_password_in_the_source_is_refused() -> None:
     ("call", "said"),
     [
         (lambda uri: flou.read(uri), "give table ="),
-        (lambda uri: flou.read(uri, table="people", sheet="x"), "sheet is for Excel files"),
+        (lambda uri: flou.read(uri, table="people", sheet="x"), "sheet is for an Excel file"),
         (lambda uri: flou.write(people(), uri), "with table ="),
         (lambda uri: flou.write(people(), uri, table="x", rows_per_part=3), "without rows_per_part"),
-        (lambda uri: flou.read(SMALL / "people.csv", table="x"), "table is for databases"),
-        (lambda uri: flou.write(people(), "x.csv", table="x"), "table is for databases"),
+        (lambda uri: flou.read(SMALL / "people.csv", table="x"), "table is for a database"),
+        (lambda uri: flou.write(people(), "x.csv", table="x"), "table is for a database"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(server: PostgresServer, call: object, said: str) -> None:

@@ -93,7 +93,7 @@ def write(
         database.write_table(_rows(inner).take(None), str(target), table, overwrite=overwrite)
         return table
     if table is not None:
-        raise ParameterError("table is for databases; a file has none.")
+        raise ParameterError("table is for a database; a file has none.")
     if rows_per_part is None:
         path = require_writable(target, overwrite=overwrite)
         rows = _rows(inner)

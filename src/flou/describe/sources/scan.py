@@ -29,14 +29,13 @@ KINDS = {
     ".feather": "arrow", ".ipc": "arrow", **dict.fromkeys(survey_file.SUFFIXES, "survey"),
     **dict.fromkeys(excel_file.SUFFIXES, "excel"),
 }  # fmt: skip
-#: Option of `read` → the one kind of source it is for, and its name for people.
-_OPTIONS = {
-    "delimiter": ("csv", "CSV files"),
-    "encoding": ("csv", "CSV files"),
-    "decimal": ("csv", "CSV files"),
-    "sheet": ("excel", "Excel files"),
-    "table": ("database", "databases"),
-}
+#: Kinds of source in words.
+_NAMES = {
+    "csv": "a CSV file", "parquet": "Parquet", "arrow": "an Arrow file", "survey": "a survey file",
+    "excel": "an Excel file", "database": "a database",
+}  # fmt: skip
+#: Option of `read` → the one kind of source it is for.
+_OPTIONS = {"delimiter": "csv", "encoding": "csv", "decimal": "csv", "sheet": "excel", "table": "database"}
 
 
 @dataclass(frozen=True)
@@ -111,10 +110,9 @@ def _spooled(folder: Path, schema: Schema) -> Scan:
 
 def _check_options(kind: str, source: str, options: dict[str, Any]) -> None:
     for name, value in options.items():
-        wanted, people = _OPTIONS[name]
-        if value is not None and kind != wanted:
+        if value is not None and kind != _OPTIONS[name]:
             shown = database.without_password(source) if kind == "database" else source
-            raise ParameterError(f"{name} is for {people}; {shown!r} is {kind}.")
+            raise ParameterError(f"{name} is for {_NAMES[_OPTIONS[name]]}; {shown!r} is {_NAMES[kind]}.")
 
 
 def _only(files: list[Path], what: str) -> Path:

@@ -226,3 +226,31 @@ print(len(spools), oct(spools[0].stat().st_mode & 0o777))
 
 def test_a_frame_behind_narwhals_goes_in_as_it_is() -> None:
     assert flou.Microdata(nw.from_native(rows().lazy())).is_lazy
+
+
+@pytest.mark.xdist_group("spark")
+def test_partitions_of_spark_come_in_order(tmp_path: Path) -> None:
+    from flou.engine.native import spark
+
+    session = spark.session("spark")
+    session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
+    try:
+        frame = rows(20_000)
+        data = flou.Microdata(native(frame, "spark"), **ROLES)
+        assert len(list(spark.batches(data.public().frame.to_native()))) > 1
+        flou.write(data, tmp_path / "spark.parquet")
+    finally:
+        session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "true")
+    flou.write(people(frame=frame), tmp_path / "polars.parquet")
+    assert (tmp_path / "spark.parquet").read_bytes() == (tmp_path / "polars.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a b", "50%20", "[x]", "{a,b}", "é#?", "it's", "a*b"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", SPARK])
+def test_paths_of_any_name(engine: str, name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    path = folder / f"{name}.parquet"
+    pl.DataFrame({"a": ["x", "y"]}).write_parquet(path)
+    assert flou.read(path, engine=engine).n_records == 2
+    assert flou.read(folder, engine=engine).n_records == 2

@@ -101,7 +101,8 @@ class Microdata:
         """The same rows under another schema, checked again."""
         if self.released:
             raise SchemaError("The schema of a release follows from its plan; give the schema with the original data.")
-        return Microdata(native.leave(self.frame, self.native_kind), schema).marked(synthetic=self.marks.synthetic)
+        made = self.from_source(native.leave(self.frame, self.native_kind), schema, self._entered.source)
+        return made.marked(synthetic=self.marks.synthetic)
 
     def marked(self, **marks: bool) -> Microdata:
         """The same data with marks added; a mark is never taken away."""

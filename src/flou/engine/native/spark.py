@@ -144,7 +144,9 @@ def _require_executor(started: Any, master: str) -> None:
 
 def scan_parquet(engine: str, files: list[str]) -> Any:
     """Parquet files as a Spark frame; every worker must see them under the same path."""
-    return session(engine).read.parquet(*(Path(f).resolve().as_uri() for f in files))
+    # Hadoop takes a path as it is written, not as a URI, except for the signs of its patterns
+    paths = [re.sub(r"([{}\[\]*?\\])", r"\\\1", str(Path(f).resolve())) for f in files]
+    return session(engine).read.parquet(*(f"file://{path}" for path in paths))
 
 
 def match(frame: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi", "anti", "left"]) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +16,7 @@ import polars as pl
 from flou.describe.schema import ColumnType
 from flou.engine.errors import DataError, listed
 from flou.engine.native import first_line
+from flou.engine.spool import spool_folder
 from flou.engine.values import text_of
 
 _INTEGER = r"^-?(?:0|[1-9]\d{0,17})$"
@@ -84,11 +84,18 @@ def _known(encoding: str) -> bool:
 
 
 def _scan_text(path: Path, separator: str, encoding: str, columns: list[str]) -> pl.LazyFrame:
-    """All columns as text; other encodings than UTF-8 are decoded in memory."""
-    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
-        return pl.scan_csv(path, separator=separator, infer_schema=False, glob=False, new_columns=columns)
-    text = path.read_text(encoding=encoding)
-    return pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, new_columns=columns).lazy()
+    """All columns as text; a file in another encoding than UTF-8 is written anew in a spool."""
+    if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
+        path = _in_utf8(path, encoding)
+    return pl.scan_csv(path, separator=separator, infer_schema=False, glob=False, new_columns=columns)
+
+
+def _in_utf8(path: Path, encoding: str) -> Path:
+    copy = spool_folder() / "text.csv"
+    with path.open(encoding=encoding, newline="") as text, copy.open("w", encoding="utf-8", newline="") as out:
+        for block in iter(lambda: text.read(1 << 20), ""):
+            out.write(block)
+    return copy
 
 
 def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -> None:
@@ -114,7 +121,7 @@ def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -
             .filter((fields != width).fill_null(width > 1))  # a blank line would be a record without any value
             .head(5)
             .select("n")
-            .collect()["n"]
+            .collect(engine="streaming")["n"]
             .to_list()
         )
     if wrong:
@@ -161,7 +168,7 @@ def _with_points(rows: pl.LazyFrame, decimal: str, types: Mapping[str, ColumnTyp
         return rows
     names = [n for n in rows.collect_schema().names() if types.get(n, "number") == "number"]
     numeric = [pl.col(n).str.contains(_NUMBER.replace(r"\.", ",")).all().alias(n) for n in names]
-    found = rows.select(numeric).collect().row(0, named=True)
+    found = rows.select(numeric).collect(engine="streaming").row(0, named=True)
     return rows.with_columns(pl.col(n).str.replace(",", ".", literal=True) for n in names if found[n])
 
 
@@ -175,7 +182,7 @@ def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl
         if types.get(name, kind) == kind and types.get(name) != "text"
     ]
     some = [pl.col(name).is_not_null().any().alias(f"some {name}") for name in names]
-    found = rows.select(pl.len().alias("n rows"), *tests, *some).collect().row(0, named=True)
+    found = rows.select(pl.len().alias("n rows"), *tests, *some).collect(engine="streaming").row(0, named=True)
     if not found["n rows"]:
         raise DataError(f"{path!r} has no records: there is nothing below its header.")
     kinds: dict[str, ColumnType] = {}
@@ -205,7 +212,14 @@ def _cast(name: str, kind: ColumnType) -> pl.Expr:
 
 
 def _refuse(rows: pl.LazyFrame, name: str, kind: ColumnType, path: str) -> None:
-    wrong = rows.filter(~_fits(name, kind, _PATTERNS[kind])).select(name).unique().sort(name).head(8).collect()
+    wrong = (
+        rows.filter(~_fits(name, kind, _PATTERNS[kind]))
+        .select(name)
+        .unique()
+        .sort(name)
+        .head(8)
+        .collect(engine="streaming")
+    )
     raise DataError(
         f"{path!r}: the column {name!r} should hold type {kind}, but it has {listed(wrong[name].to_list())}. "
         'Declare codes of missing values as undetermined; read decimal commas with decimal = ",".'

@@ -48,4 +48,5 @@ def run(folder: Path) -> None:
         Line("session on the cluster (wall)", session, None, 60.0, " s"),
         Line(f"{N // 10**6} million rows × 6 keys, 2% nulls (wall), beside DuckDB", spent, duckdb, 100.0),
     ]
-    publish("cluster", table("Spark on a master and two workers (wall seconds): identical figures, key by key", "DuckDB", lines))
+    title = "Spark on a master and two workers (wall seconds): identical figures, key by key"
+    publish("cluster", table(title, "DuckDB", lines))

@@ -14,6 +14,7 @@ from tests.contracts.cases import people
 from tests.spark_cluster import SparkCluster, free_port
 
 import flou
+from flou.engine import native as engines
 from flou.engine.errors import DataError
 from flou.engine.native import spark
 
@@ -188,3 +189,23 @@ def test_a_file_that_vanishes_is_one_sentence(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataError, match="was removed while it was read"):
         flou.risk.KAnonymity(k=2).measure(data)
+
+
+def test_what_a_worker_lacks_is_said_with_what_to_do() -> None:
+    def needs_more(rows: pl.DataFrame) -> pl.DataFrame:
+        if rows.height:
+            __import__("a_module_of_the_driver_alone")
+        return rows
+
+    with pytest.raises(
+        DataError, match=r"No module named 'a_module_of_the_driver_alone'\. Install Flou for the workers"
+    ):
+        engines.collect(engines.map_batches(people("spark").frame, needs_more))
+
+
+def test_the_workers_of_this_machine_run_the_python_of_the_driver() -> None:
+    def executable(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.select(pl.lit(sys.executable).alias("python"))
+
+    ran = engines.collect(engines.map_batches(people("spark").frame, executable))
+    assert set(ran["python"]) == {os.environ.get("PYSPARK_PYTHON", sys.executable)}

@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -111,6 +112,9 @@ def _start(builder: Any, engine: str) -> Any:
     if is_master(engine):
         _require_executor(started, engine)
     context = started.sparkContext
+    if not is_master(engine) and "PYSPARK_PYTHON" not in os.environ:
+        # Spark would take the first python3 on the PATH, which is another one where a virtual environment is not active
+        context.pythonExec = sys.executable
     if not context.getConf().contains(_PARTITIONS):
         # two hundred pieces, Spark's own default, are for hundreds of cores
         started.conf.set(_PARTITIONS, str(4 * context.defaultParallelism))
@@ -210,5 +214,10 @@ def to_polars(frame: Any) -> pl.DataFrame:
 def reason(error: BaseException) -> str:
     """The line of a failure that says what went wrong; the first one often names a call alone."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
+    raised = [line for line in lines if re.match(r"[\w.]+(?:Error|Exception): ", line)]
+    if raised and "Python worker" in lines[0]:  # what a worker's own Python raised
+        absent = raised[-1].startswith("ModuleNotFoundError")
+        help_ = ". Install Flou for the workers' Python, or name another in PYSPARK_PYTHON." if absent else ""
+        return f"{raised[-1]}{help_}"
     causes = [line for line in lines if re.match(r"\s*(?:Caused by:|: )", line)]
     return re.sub(r"^\s*(?:Caused by:|:)\s*(?:[\w.$]+(?:Exception|Error):\s*)?", "", causes[-1] if causes else lines[0])

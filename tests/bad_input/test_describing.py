@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.contracts.cases import native
 
 import flou
 
@@ -283,8 +284,6 @@ def test_values_that_bands_cannot_hold(value: object) -> None:
 def test_a_hierarchy_that_misses_values_lists_them() -> None:
     frame = pl.DataFrame({"a": ["1", "2", "3"]})
     roles: dict[str, Any] = {"keys": ["a"], "hierarchies": {"a": flou.Hierarchy.tree({"x": ["1"], "y": ["2"]})}}
-    with pytest.raises(flou.FlouError, match=r"does not cover 1 of the values: '3'"):
-        flou.Microdata(frame, **roles)
-    lazy = flou.Microdata(frame.lazy(), **roles)
-    with pytest.raises(flou.FlouError, match=r"does not cover 1 of the values: '3'"):
-        flou.protect.Recode("a", level=1).protect(lazy, secret=1)
+    for held in (frame, frame.lazy(), native(frame, "duckdb")):
+        with pytest.raises(flou.FlouError, match=r"does not cover 1 of the values: '3'"):
+            flou.Microdata(held, **roles)

@@ -221,10 +221,85 @@ def test_a_misspelt_file_suggests_the_nearest(tmp_path: Path) -> None:
         flou.read(tmp_path / "poeple.csv")
 
 
-def test_a_folder_without_parquet(tmp_path: Path) -> None:
-    _file(tmp_path, "people.csv", GOOD)
-    with pytest.raises(flou.FlouError, match="parquet"):
+def test_a_folder_of_files_that_are_not_read_together(tmp_path: Path) -> None:
+    _file(tmp_path, "people.sav", GOOD)
+    with pytest.raises(flou.FlouError, match=r"holds none of the files that are read together: \.parquet"):
         flou.read(tmp_path)
+    _file(tmp_path, "people.csv", GOOD)
+    assert flou.read(tmp_path).n_records > 0
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "people.parquet")
+    with pytest.raises(flou.FlouError, match=r"files of several kinds: 'people.csv', 'people.parquet'"):
+        flou.read(tmp_path)
+
+
+def test_no_file_of_a_folder_is_left_out_unseen(tmp_path: Path) -> None:
+    one = pl.DataFrame({"a": [1, 2]})
+    for place in ("top.parquet", "MORE.PARQUET", ".hidden.parquet", "_temporary/x.parquet"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        one.write_parquet(tmp_path / place)
+    assert flou.read(tmp_path).n_records == 4
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        one.write_parquet(tmp_path / f"year={year}" / "p.parquet")
+    with pytest.raises(flou.FlouError, match=r"has files in folders of its own: 'year=2023/p\.parquet'"):
+        flou.read(tmp_path)
+    for pattern in ("*/*.parquet", "**/*.parquet"):
+        with pytest.raises(flou.FlouError, match=r"The names of the folders hold a column \('year=2023'"):
+            flou.read(tmp_path / pattern)
+    assert flou.read(tmp_path / "year=2023").n_records == 2
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ({"a": [9.5]}, "'a' is Float64, Int64 there"),
+        ({"a": ["01"]}, "'a' is String, Int64 there"),
+        ({"A": [1]}, "'A' is not there; 'a' is missing"),
+        ({"a": [1], "b": [2]}, "'b' is not there"),
+    ],
+)
+def test_files_of_other_columns_are_not_united(
+    tmp_path: Path, engine: str, second: dict[str, list[Any]], told: str
+) -> None:
+    """DuckDB would round 9.5 to 10 and drop the column b without a word."""
+    for kind in ("parquet", "arrow"):
+        (tmp_path / kind).mkdir()
+        for n, columns in enumerate(({"a": [1, 2]}, second)):
+            rows = pl.DataFrame(columns)
+            path = tmp_path / kind / f"{n}.{kind}"
+            rows.write_parquet(path) if kind == "parquet" else rows.write_ipc(path)
+        with pytest.raises(flou.FlouError, match=told):
+            flou.read(tmp_path / kind, engine=engine)
+
+
+def test_one_number_written_in_two_ways_is_one_number_or_two_codes(tmp_path: Path) -> None:
+    for pair in (("10.1", "10.10"), ("1e2", "100"), ("0.1", "0.1000000000000000000001")):
+        file = _file(tmp_path, "codes.csv", "nace,sex\n{}, F\n{}, F\n".format(*pair))
+        with pytest.raises(
+            flou.FlouError, match=rf"'nace' has '{pair[0]}' and '{pair[1]}'|'{pair[1]}' and '{pair[0]}'"
+        ):
+            flou.read(file, keys=["nace"])
+        assert flou.read(file, keys=["nace"], types={"nace": "text"}).key_table(["nace"]).n_keys == 2
+        assert flou.read(file, keys=["nace"], types={"nace": "number"}).key_table(["nace"]).n_keys == 1
+        assert flou.read(file, keys=["sex"]).frame.collect_schema()["nace"].is_numeric()
+
+
+def test_numbers_beyond_all_numbers_are_text(tmp_path: Path) -> None:
+    assert not flou.read(_file(tmp_path, "n.csv", "a\n1e999\n1\n")).frame.collect_schema()["a"].is_numeric()
+
+
+@pytest.mark.parametrize("encoding", ["base64", "rot13", "hex"])
+def test_codecs_that_are_not_of_text(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(flou.FlouError, match="is not known; use utf-8"):
+        flou.read(_file(tmp_path, "people.csv", GOOD), encoding=encoding)
+
+
+def test_a_cell_beyond_measure_and_a_column_without_a_name(tmp_path: Path) -> None:
+    with pytest.raises(flou.FlouError, match="cannot be read as a CSV file: field larger"):
+        flou.read(_file(tmp_path, "long.csv", f'a,b\n1,"{"x" * 200_000}"\n'))
+    with pytest.raises(flou.FlouError, match="has columns without a name: column 3"):
+        flou.read(_file(tmp_path, "nameless.csv", "a,b,\n1,2,\n"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -60,7 +60,7 @@ def clean_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def spools(tmp_path: Path) -> Callable[[], list[Path]]:
-    return lambda: list((tmp_path / "spools").iterdir())
+    return lambda: [p for p in (tmp_path / "spools").glob("*/*") if p.is_dir()]
 
 
 def rows(server: PostgresServer, table: str, **where: str) -> pl.DataFrame:

@@ -81,8 +81,8 @@ def test_new_categories_new_nulls_and_the_number_of_records_are_said(year: Path)
         region=pl.Series(["west", "north", None, "south", "east", "east", "east", "north", "west", "north"]),
     )
     assert changes(year, now) == [
-        "region: 1 undetermined values, none then",
         "region: new categories west",
+        "region: 1 undetermined values, none then",
         "10 records, 8 then",
     ]
 
@@ -144,3 +144,28 @@ def test_a_folder_that_no_run_made_is_refused(tmp_path: Path) -> None:
         DataError, match="holds no profile of a former run: give the folder that `flou run --out` wrote"
     ):
         Profile.load(tmp_path)
+
+
+def test_more_nulls_other_units_and_many_categories_are_said() -> None:
+    """What appears or goes is not all: a column may fill with nulls, or change its unit."""
+
+    def profile(nulls: int, unit: int, places: int) -> Profile:
+        frame = pl.DataFrame({"sex": ["f", "m"] * 2000, "income": [unit * 10] * 4000, "zip": [0, 1] * 2000})
+        return Profile.of(
+            flou.Microdata(
+                frame.with_row_index("i").select(
+                    pl.when(pl.col("i") >= nulls).then("sex").alias("sex"),
+                    "income",
+                    (pl.col("i") % places).alias("zip"),
+                ),
+                keys=["sex", "zip"],
+            )
+        )
+
+    then = profile(100, 1, 900)
+    assert then.changes_since(profile(120, 1, 900)) == ()
+    assert [str(n) for n in profile(400, 100, 1100).changes_since(then)] == [
+        "sex: 10.0% of the values undetermined, 2.5% then",
+        "income: mean 1,000, 10 then; are the units the same?",
+        "zip: 1,100 categories, 900 then; too many to compare one by one",
+    ]

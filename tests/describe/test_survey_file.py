@@ -215,7 +215,22 @@ def test_a_piece_of_a_file_is_spooled_once(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spool"))
     (tmp_path / "spool").mkdir()
     folder, _ = read_survey(_sav(tmp_path, {"a": [1.0]}), flou.Schema())
-    assert list((tmp_path / "spool").iterdir()) == [folder]
+    assert [p for p in (tmp_path / "spool").glob("*/*") if p.is_dir()] == [folder]
+
+
+@pytest.mark.parametrize("version", [8, 10, 12, 13, 15])
+def test_a_stata_file_cut_among_its_labels_is_refused(tmp_path: Path, version: int) -> None:
+    """All records are there, but the modality that nobody has would be forgotten, and the risk fall."""
+    whole, cut = tmp_path / "whole.dta", tmp_path / "cut.dta"
+    labels = {"q": {1: "a", 2: "b", 3: "c"}}
+    pyreadstat.write_dta(
+        pd.DataFrame({"q": [1.0, 1, 2, 2, None]}), whole, version=version, variable_value_labels=labels
+    )
+    assert flou.risk.KAnonymity(k=2).measure(flou.read(whole, keys=["q"])).figures["k"] == 1
+    for n in (1, 13, 40, 90):
+        cut.write_bytes(whole.read_bytes()[:-n])
+        with pytest.raises(flou.FlouError, match="truncated"):
+            flou.read(cut, keys=["q"])
 
 
 # Labels

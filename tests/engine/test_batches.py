@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal
+from zoneinfo import ZoneInfo
 
 import narwhals as nw
 import numpy as np
@@ -18,6 +22,7 @@ from tests.contracts.cases import ROLES, SPARK, native, people, published, rows
 import flou
 from flou.describe.microdata import Microdata
 from flou.engine import native as engines
+from flou.engine import spool
 from flou.engine.errors import DataError
 from flou.engine.method import Protection
 from flou.engine.progress import listening
@@ -254,3 +259,106 @@ def test_paths_of_any_name(engine: str, name: str, tmp_path: Path) -> None:
     pl.DataFrame({"a": ["x", "y"]}).write_parquet(path)
     assert flou.read(path, engine=engine).n_records == 2
     assert flou.read(folder, engine=engine).n_records == 2
+
+
+def test_the_spool_of_a_process_that_was_told_to_end(tmp_path: Path) -> None:
+    """Schedulers send SIGTERM: the copy of the microdata must not outlive the process."""
+    temporary = _spooling(tmp_path, signal.SIGTERM)
+    assert not list(temporary.glob("flou-*"))
+
+
+def test_the_spool_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = _spooling(tmp_path, signal.SIGKILL)
+    (left,) = temporary.glob("flou-*")
+    spool._remove_abandoned(temporary)
+    assert left.exists()  # it is young: its owner may be about to lock it
+    os.utime(left / spool._LOCK, (0, 0))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    own = spool.spool_folder()
+    os.utime(own.parent / spool._LOCK, (0, 0))
+    spool._remove_abandoned(temporary)
+    assert not left.exists()
+    assert own.exists()  # it is old, but in use
+
+
+def _spooling(folder: Path, end: signal.Signals) -> Path:
+    """Start a command, end it by a signal when its spool is there; the place of the spools."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    code = """
+import sys, time
+from flou.cli import main as command
+from flou.engine.spool import spool_folder
+def app():
+    (spool_folder() / "rows").write_text("secret")
+    print("ready", flush=True)
+    time.sleep(60)
+command.app = app
+command.main()
+"""
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert len(list(temporary.glob("flou-*/*/rows"))) == 1
+        process.send_signal(end)
+    return temporary
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_instants_do_not_depend_on_the_zone_of_the_machine(zone: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [dt.datetime(2000, 1, 1, tzinfo=ZoneInfo("Europe/Paris")), None]})
+    frame.write_parquet(tmp_path / "in.parquet")
+    code = """
+import sys, duckdb, flou, polars as pl
+for engine in ("polars", "duckdb"):
+    data = flou.read("in.parquet", keys=["a"], engine=engine)
+    flou.write(data, f"{engine}.csv")
+    flou.write(data, f"{engine}.parquet")
+    print(data.key_table(["a"]).frame["a"].dtype, flou.risk.KAnonymity(k=1).measure(data).joined() is not None)
+flou.write(flou.Microdata(duckdb.sql("from 'in.parquet'")), "relation.parquet")
+print(flou.Microdata(pl.read_parquet("in.parquet").to_pandas()).to_frame()["a"].dtype)
+"""
+    environment = {**os.environ, "TZ": zone}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[0] == done.stdout.splitlines()[1]
+    assert done.stdout.splitlines()[2] == "datetime64[us, UTC]"
+    assert (tmp_path / "polars.csv").read_text() == "a\n1999-12-31T23:00:00.000000+0000\n\n"
+    assert (tmp_path / "duckdb.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
+    assert (tmp_path / "duckdb.parquet").read_bytes() == (tmp_path / "polars.parquet").read_bytes()
+    assert (tmp_path / "relation.parquet").read_bytes() == (tmp_path / "polars.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_figures_are_not_joined_to_another_file(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pl.DataFrame({"a": ["x", "y"]}).write_parquet(path)
+    data = flou.read(path, keys=["a"], engine=engine)
+    result = flou.risk.KAnonymity(k=2).measure(data)
+    pl.DataFrame({"a": ["x", "x", "y"]}).write_parquet(path)
+    for use in (result.joined, data.to_frame):
+        with pytest.raises(DataError, match="changed while it was read"):
+            use()
+
+
+def test_a_source_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pl.DataFrame({"a": ["x", "y"]}).write_parquet(path)
+    with pytest.raises(flou.FlouError, match="is the file that the rows are read from"):
+        flou.write(flou.read(path), tmp_path / ".." / tmp_path.name / "people.parquet", overwrite=True)
+    assert flou.read(path).n_records == 2
+
+
+@pytest.mark.parametrize("engine", ["polars", "polars-lazy", "duckdb"])
+def test_values_are_checked_wherever_the_rows_are(engine: str) -> None:
+    frame = native(pl.DataFrame({"s": ["x", "BAD"], "w": [1.0, -2.0]}), engine)
+    with pytest.raises(flou.FlouError, match=r"negative in 1 records[\s\S]*declared modalities: 'BAD'"):
+        flou.Microdata(frame, sensitive=["s"], modalities={"s": ["x"]}, weight="w")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow"])
+def test_parts_are_read_again(suffix: str, tmp_path: Path) -> None:
+    flou.write(flou.Microdata(rows(100)), tmp_path / f"out{suffix}", rows_per_part=30)
+    assert flou.read(tmp_path / f"out{suffix}").n_records == 100

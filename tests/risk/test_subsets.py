@@ -74,3 +74,10 @@ def test_too_many_subsets_are_refused_before_the_work() -> None:
     frame = pl.DataFrame({f"c{j}": ["x", "y"] for j in range(30)})
     with pytest.raises(flou.FlouError, match="more than 200,000"):
         flou.risk.KAnonymity(k=1, subsets=15).measure(flou.Microdata(frame, keys=frame.columns))
+
+
+@pytest.mark.parametrize("subsets", [None, 1, 2])
+def test_wholly_undetermined_records_are_named_on_subsets_too(subsets: int | None) -> None:
+    data = flou.Microdata(pl.DataFrame({"a": [1, None, None], "b": [1, None, None]}), keys=["a", "b"])
+    (note,) = flou.risk.KAnonymity(k=2, subsets=subsets).measure(data).notes
+    assert note.values == {"n_wholly": 2, "n_carried": 1}

@@ -6,6 +6,7 @@ Exit codes: 0 released (or done), 2 bad input, 3 to be reviewed, 4 withheld, 1 a
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Optional
@@ -219,6 +220,8 @@ def demo(
 
 def main() -> None:
     """Entry point: every error of the user's becomes one paragraph and exit code 2."""
+    # a scheduler's request to end is an end like any other: half-written files and copies of the data are removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         app()
     except Interrupted:

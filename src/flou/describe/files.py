@@ -14,7 +14,6 @@ from typing import Any
 
 import polars as pl
 
-from flou.describe.check import check_values
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
@@ -54,7 +53,6 @@ def read(
     data = Microdata.from_source(frame, scan.schema, files)
     if data.n_records == 0:
         raise DataError(f"{_shown(source)!r} has no records.")
-    check_values(data.frame, scan.schema)
     return data
 
 
@@ -96,6 +94,7 @@ def write(
         raise ParameterError("table is for a database; a file has none.")
     if rows_per_part is None:
         path = require_writable(target, overwrite=overwrite)
+        inner.require_other(path)
         rows = _rows(inner)
         with written_whole(path, overwrite=overwrite) as file:
             write_file(rows.take(None), rows.schema, file, WRITTEN[path.suffix.lower()])

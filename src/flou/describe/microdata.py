@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import narwhals as nw
@@ -20,7 +21,7 @@ from flou.describe.check import check_frame, check_values
 from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.data import DataKind, Marks
-from flou.engine.errors import DataError, LazyInputError, ParameterError, SchemaError, did_you_mean
+from flou.engine.errors import DataError, LazyInputError, OutputError, ParameterError, SchemaError, did_you_mean
 from flou.engine.keys import KeyTable, count_keys
 from flou.engine.parameters import Scalar
 from flou.engine.release import Trail
@@ -69,8 +70,7 @@ class Microdata:
             schema = Schema(**roles)
         entered = native.enter(frame)
         self._set(entered.with_frame(check_frame(entered.frame, schema)), schema, Marks())
-        if not self.is_lazy:
-            check_values(self.frame, schema)
+        check_values(self.frame, schema)
 
     def _set(self, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None = None) -> None:
         held = {"_entered": entered, "_schema": schema, "_marks": marks, "_trail": trail, "_cache": {}}
@@ -157,6 +157,11 @@ class Microdata:
         """Refuse to go on when a file behind these rows is no longer what it was."""
         if self._entered.source is not None and self.is_lazy:
             self._entered.source.require_unchanged()
+
+    def require_other(self, path: Path) -> None:
+        """Refuse to write over a file that these rows are read from."""
+        if self._entered.source is not None and self.is_lazy and self._entered.source.has(path):
+            raise OutputError(f"{str(path)!r} is the file that the rows are read from. Write to another one.")
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
@@ -280,6 +285,7 @@ class Microdata:
 
     def to_frame(self, *, reveal: bool = False) -> Any:
         """The rows in the type they came as. Of a release: what would be published, unless `reveal`."""
+        self.require_unchanged()
         return native.leave(self.shown(reveal=reveal), self.native_kind)
 
     def shown(self, *, reveal: bool = False) -> native.Frame:

@@ -1,6 +1,6 @@
 """The profile of a file: enough to say, a year later, how the next file differs.
 
-A profile holds names, types, categories and counts, no record. It is written beside a run's reports,
+A profile holds names, types, categories, counts and means, no record. It is written beside a run's reports,
 for the office alone, since a rare category is itself something about a person.
 """
 
@@ -13,12 +13,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+
 from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError
 from flou.engine.note import Note
 from flou.engine.output import checked_path
-from flou.engine.values import distinct, text_of
+from flou.engine.values import Proportion, distinct, text_of
 
 #: Columns with more distinct values than this are measured by their type and nulls alone.
 _MAX_CATEGORIES = 1000
@@ -29,12 +31,14 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One column: its type, whether it is a key, its nulls, and its categories if there are few."""
+    """One column: its type, whether it is a key, its nulls, its categories if there are few, the mean of numbers."""
 
     type: str
     key: bool
     n_undetermined: int
-    categories: tuple[str, ...] | None
+    n_distinct: int
+    categories: tuple[str, ...] | None = None
+    mean: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,20 @@ class Profile:
         """The profile of a file; identifiers and internal numbers have no categories in it."""
         found = data.describe()
         held = dict(zip(data.schema.keys, data.key_table(data.schema.keys).categories, strict=True))
+        means = _means(data, [c.name for c in found.columns if c.type in ("integer", "number")])
         columns = {}
         for column in found.columns:
             few = column.n_distinct <= _MAX_CATEGORIES and (column.type == "text" or "key" in column.roles)
             few = few and column.name not in data.schema.hidden
             values = _categories(data, column.name, held) if few else None
-            columns[column.name] = ColumnProfile(column.type, "key" in column.roles, column.n_undetermined, values)
+            columns[column.name] = ColumnProfile(
+                column.type,
+                "key" in column.roles,
+                column.n_undetermined,
+                column.n_distinct,
+                values,
+                means.get(column.name),
+            )
         return cls(found.n_records, columns)
 
     def to_json(self) -> str:
@@ -91,6 +103,7 @@ class Profile:
         ]
         for name in both:
             notes += _column_changes(name, former.columns[name], self.columns[name])
+            notes += _other_nulls(name, former, self)
         if self.n_records != former.n_records:
             counts: dict[str, object] = {"n_former": former.n_records, "n_now": self.n_records}
             notes.append(Note("{n_now} records, {n_former} then", counts))
@@ -103,11 +116,20 @@ def _categories(data: Microdata, column: str, held: dict[str, list[object]]) -> 
     return tuple(sorted(map(text_of, values)))
 
 
+def _means(data: Microdata, columns: list[str]) -> dict[str, float]:
+    """The mean of each column of numbers; identifiers and internal numbers have none worth telling."""
+    shown = [c for c in columns if c not in data.schema.hidden]
+    if not shown:
+        return {}
+    row = native.collect(data.frame.select(*(nw.col(c).cast(nw.Float64).mean() for c in shown))).row(0, named=True)
+    return {name: float(mean) for name, mean in row.items() if mean is not None}
+
+
 def _column(held: dict[str, Any]) -> ColumnProfile:
-    categories = held["categories"]
+    categories, mean = held["categories"], held["mean"]
     return ColumnProfile(
-        str(held["type"]), bool(held["key"]), int(held["n_undetermined"]),
-        None if categories is None else tuple(map(str, categories)),
+        str(held["type"]), bool(held["key"]), int(held["n_undetermined"]), int(held["n_distinct"]),
+        None if categories is None else tuple(map(str, categories)), None if mean is None else float(mean),
     )  # fmt: skip
 
 
@@ -119,16 +141,40 @@ def _if(text: str, names: list[str]) -> Iterable[Note]:
     return [Note(text, {"names": ", ".join(names)})] if names else []
 
 
+def _other_nulls(name: str, former: Profile, profile: Profile) -> Iterable[Note]:
+    """Undetermined values that appear, go, or become more than twice or less than half as frequent."""
+    n_then, n_now = former.columns[name].n_undetermined, profile.columns[name].n_undetermined
+    then, now = n_then / max(former.n_records, 1), n_now / max(profile.n_records, 1)
+    if n_now and not n_then:
+        yield Note(
+            "{column}: {n_undetermined} undetermined values, none then", {"column": name, "n_undetermined": n_now}
+        )
+    elif n_then and not n_now:
+        yield Note("{column}: no undetermined value any more", {"column": name})
+    elif _apart(then, now):
+        values: dict[str, object] = {"column": name, "share_now": Proportion(now), "share_then": Proportion(then)}
+        yield Note("{column}: {share_now} of the values undetermined, {share_then} then", values)
+
+
+def _apart(then: float, now: float) -> bool:
+    """Whether one is more than twice the other, or they have other signs."""
+    small, large = sorted((abs(then), abs(now)))
+    return large > 0 and (then * now <= 0 or large > 2 * small)
+
+
 def _column_changes(name: str, then: ColumnProfile, now: ColumnProfile) -> Iterable[Note]:
     if then.type != now.type:
         values: dict[str, object] = {"column": name, "type_now": now.type, "type_then": then.type}
         yield Note("{column}: {type_now} values, {type_then} then", values)
-    if now.n_undetermined and not then.n_undetermined:
-        values = {"column": name, "n_undetermined": now.n_undetermined}
-        yield Note("{column}: {n_undetermined} undetermined values, none then", values)
-    elif then.n_undetermined and not now.n_undetermined:
-        yield Note("{column}: no undetermined value any more", {"column": name})
-    if then.categories is None or now.categories is None or then.type != now.type:
+    if then.mean is not None and now.mean is not None and _apart(then.mean, now.mean):
+        values = {"column": name, "mean_now": float(f"{now.mean:.4g}"), "mean_then": float(f"{then.mean:.4g}")}
+        yield Note("{column}: mean {mean_now}, {mean_then} then; are the units the same?", values)
+    if then.type != now.type:
+        return
+    if then.categories is None or now.categories is None:
+        if then.n_distinct != now.n_distinct and (now.type == "text" or now.key):
+            values = {"column": name, "n_now": now.n_distinct, "n_then": then.n_distinct}
+            yield Note("{column}: {n_now} categories, {n_then} then; too many to compare one by one", values)
         return
     for text, more, fewer in (
         ("{column}: new categories {names}", now.categories, then.categories),

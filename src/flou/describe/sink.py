@@ -16,7 +16,7 @@ from flou.engine.progress import tell
 
 #: Ending → kind of file that is written.
 WRITTEN = {
-    ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+    ".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
     ".feather": "arrow", ".ipc": "arrow",
 }  # fmt: skip
 
@@ -68,8 +68,8 @@ def write_file(rows: Iterator[pl.DataFrame], schema: pl.Schema, file: Any, kind:
 
     scan = register_io_source(source, schema=schema, validate_schema=True)
     try:
-        if kind == "csv":
-            scan.sink_csv(file, check_extension=False)
+        if kind in ("csv", "tsv"):
+            scan.sink_csv(file, check_extension=False, separator="\t" if kind == "tsv" else ",")
         elif kind == "parquet":
             scan.sink_parquet(file, compression="zstd", statistics=False, row_group_size=BATCH)
         else:

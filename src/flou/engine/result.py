@@ -204,6 +204,7 @@ class RiskResult(Result):
 
     def joined(self, *, reveal: bool = False) -> Any:
         """The data's `to_frame()` with the figure as one more column; lazy input stays lazy."""
+        self.data.require_unchanged()
         small = self.keys.frame.with_columns(pl.Series(unused(self.method, self.data.columns), self.key_values))
         rows = native.match_keys(self.data.shown(reveal=reveal), small, list(self.keys.columns), "left")
         return native.leave(rows, self.data.native_kind)

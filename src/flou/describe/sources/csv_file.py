@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -21,7 +21,7 @@ from flou.engine.values import text_of
 
 _INTEGER = r"^-?(?:0|[1-9]\d{0,17})$"
 #: Fifteen digits before the point: a float holds no more, and long codes must not collide.
-_NUMBER = r"^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][+-]?\d+)?$"
+_NUMBER = r"^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?$"
 _DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
 _BOOLEAN = r"^(?:true|false)$"
 _DTYPES: dict[ColumnType, pl.DataType] = {
@@ -43,8 +43,12 @@ def scan_csv(
     decimal: str,
     types: Mapping[str, ColumnType],
     undetermined: Mapping[str, Sequence[object]],
+    categories: Collection[str] = (),
 ) -> pl.LazyFrame:
-    """A lazy, typed scan of CSV files. Without `delimiter`, it is `,`, `;`, `|` or a tab, as the header shows."""
+    """A lazy, typed scan of CSV files. Without `delimiter`, it is `,`, `;`, `|` or a tab, as the header shows.
+
+    `categories` are the columns whose values are compared: in them one number must not be written in two ways.
+    """
     name = str(paths[0])
     if not isinstance(encoding, str) or not _known(encoding):
         raise DataError(f"encoding = {encoding!r} is not known; use utf-8, latin-1, cp1252, …")
@@ -67,19 +71,22 @@ def scan_csv(
             _require_full_lines(path, separator, encoding, len(columns))
         scans = [_scan_text(path, separator, encoding, columns) for path in paths]
         rows = scans[0] if len(scans) == 1 else pl.concat(scans)
-        return _typed(_with_points(_without_codes(rows, undetermined), decimal, types), types, name)
+        plain = _with_points(_without_codes(rows, undetermined), decimal, types)
+        return _typed(plain, types, name, categories)
     except UnicodeDecodeError as error:
         raise DataError(f"{name!r} is not {encoding} ({error.reason}). Give its encoding, such as latin-1.") from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, csv.Error) as error:
         message = first_line(error)
-        hint = " Give its encoding, latin-1 for instance." if "utf" in message.lower() else " Is the delimiter right?"
+        hint = " Is the delimiter right? A quote inside a quoted cell is written twice."
+        if "utf" in message.lower():
+            hint = " Give its encoding, latin-1 for instance."
         raise DataError(f"{name!r} cannot be read as a CSV file: {message}.{hint}") from None
 
 
 def _known(encoding: str) -> bool:
     try:
-        return codecs.lookup(encoding) is not None
-    except LookupError:
+        return isinstance("".encode(encoding), bytes)  # "base64" is a codec too, but not of text
+    except (LookupError, UnicodeError):
         return False
 
 
@@ -133,10 +140,16 @@ def _require_full_lines(path: Path, separator: str, encoding: str, width: int) -
 
 def _columns(header: str, separator: str, name: str) -> list[str]:
     """The names in the header, quotes taken off; doubled or missing ones are refused."""
-    names = next(csv.reader([header], delimiter=separator), [])
+    try:
+        names = next(csv.reader([header], delimiter=separator), [])
+    except csv.Error as error:
+        raise DataError(f"{name!r} cannot be read as a CSV file: its first line is none of names ({error}).") from None
     if not any(n.strip() for n in names):
         raise DataError(f"{name!r} is empty, or its first line is: it must name the columns.")
     stripped = [n.strip() for n in names]
+    nameless = [i for i, n in enumerate(names, start=1) if not n]
+    if nameless:
+        raise DataError(f"{name!r} has columns without a name: column {listed(nameless)}. Name each in the first line.")
     doubled = sorted({n for n in stripped if stripped.count(n) > 1})
     if doubled:
         raise DataError(f"{name!r} has columns of the same name: {listed(doubled)}. Rename one of each.")
@@ -172,7 +185,7 @@ def _with_points(rows: pl.LazyFrame, decimal: str, types: Mapping[str, ColumnTyp
     return rows.with_columns(pl.col(n).str.replace(",", ".", literal=True) for n in names if found[n])
 
 
-def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl.LazyFrame:
+def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str, categories: Collection[str]) -> pl.LazyFrame:
     """Cast each column to its declared type, or to the narrowest that fits all of its values."""
     names = rows.collect_schema().names()
     tests = [
@@ -194,6 +207,8 @@ def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str) -> pl
         else:
             fits = [k for k in _PATTERNS if found[f"{k} {name}"]]
             kinds[name] = fits[0] if fits and found[f"some {name}"] else "text"
+            if kinds[name] == "number" and name in categories:
+                _refuse_spellings(rows, name, path)
     return rows.with_columns(_cast(name, kind) for name, kind in kinds.items() if kind != "text")
 
 
@@ -209,6 +224,18 @@ def _cast(name: str, kind: ColumnType) -> pl.Expr:
     if kind == "date":
         return pl.col(name).str.to_date("%Y-%m-%d")
     return pl.col(name).cast(_DTYPES[kind])
+
+
+def _refuse_spellings(rows: pl.LazyFrame, name: str, path: str) -> None:
+    """Refuse 10.1 beside 10.10: one number or two codes? To merge two codes would hide who is alone with one."""
+    spelled = rows.select(pl.col(name).drop_nulls().unique()).collect(engine="streaming")[name].sort()
+    alike = spelled.filter(spelled.cast(pl.Float64).is_duplicated()).to_list()
+    if alike:
+        pair = [s for s in alike if float(s) == float(alike[0])][:2]
+        raise DataError(
+            f"{path!r}: the column {name!r} has {pair[0]!r} and {pair[1]!r}, one number or two codes? "
+            'Declare its type: types = {...: "number"} or "text".'.replace("...", repr(name))
+        )
 
 
 def _refuse(rows: pl.LazyFrame, name: str, kind: ColumnType, path: str) -> None:

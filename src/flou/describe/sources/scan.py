@@ -17,7 +17,7 @@ from flou.describe.schema import Schema
 from flou.describe.sources import database, excel_file, survey_file
 from flou.describe.sources.csv_file import scan_csv
 from flou.engine import native
-from flou.engine.errors import DataError, MissingExtraError, ParameterError, did_you_mean
+from flou.engine.errors import DataError, MissingExtraError, ParameterError, did_you_mean, listed
 from flou.engine.native import duckdb, first_line, spark
 from flou.engine.native.source import Source
 from flou.engine.output import checked_path
@@ -29,6 +29,8 @@ KINDS = {
     ".feather": "arrow", ".ipc": "arrow", **dict.fromkeys(survey_file.SUFFIXES, "survey"),
     **dict.fromkeys(excel_file.SUFFIXES, "excel"),
 }  # fmt: skip
+#: Endings of files that are read together when a folder holds them.
+_PARTS = (".parquet", ".pq", ".csv", ".tsv", ".arrow", ".feather", ".ipc")
 #: Kinds of source in words.
 _NAMES = {
     "csv": "a CSV file", "parquet": "Parquet", "arrow": "an Arrow file", "survey": "a survey file",
@@ -98,6 +100,7 @@ def open_source(source: object, schema: Schema, **options: Any) -> Scan:
             decimal="." if options["decimal"] is None else options["decimal"],
             types=schema.types,
             undetermined=schema.undetermined,
+            categories={*schema.keys, *schema.sensitive, *schema.modalities, *schema.hierarchies},
         )
         return Scan(frame, schema, source=watched)
     parquet = tuple(map(str, files)) if kind == "parquet" else ()
@@ -126,14 +129,12 @@ def locate(source: object) -> tuple[str, list[Path]]:
     path = checked_path(source, "A file to read", DataError)
     text = str(path) if str(source) else ""
     if text and path.is_dir():
-        files = sorted(path.glob("*.parquet"))
-        if not files:
-            raise DataError(f"The folder {text!r} holds no .parquet files.")
-        return "parquet", files
+        return _in_folder(path)
     pattern = not path.exists() and any(c in text for c in "*?[")
-    files = sorted(map(Path, glob.glob(text))) if pattern else [path]
+    files = sorted(map(Path, glob.glob(text, recursive=True))) if pattern else [path]
     if not files:
         raise DataError(f"No file matches {text!r}.")
+    _refuse_partitions(files)
     if not pattern and not path.is_file():
         near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() and path.name else []
         raise DataError(f"There is no file {text!r}.{did_you_mean(path.name, near) if near else ''}")
@@ -145,13 +146,58 @@ def locate(source: object) -> tuple[str, list[Path]]:
     return kind, files
 
 
-def _scan(files: list[Path], kind: str) -> pl.LazyFrame:
-    try:
-        frame = pl.scan_parquet(files, glob=False) if kind == "parquet" else pl.scan_ipc(files, glob=False)
-        frame.collect_schema()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+def _in_folder(folder: Path) -> tuple[str, list[Path]]:
+    """The files of a folder, which must be of one kind; a file left out would be records left out."""
+    shown = [p for p in sorted(folder.rglob("*")) if not any(n[0] in "._" for n in p.relative_to(folder).parts)]
+    files = [p for p in shown if p.suffix.lower() in _PARTS]
+    deeper = [str(p.relative_to(folder)) for p in files if p.parent != folder]
+    if deeper:
         raise DataError(
-            f"{str(files[0])!r} cannot be read as {kind}: it is damaged, truncated or of another kind "
-            f"({first_line(error)})."
-        ) from None
-    return frame
+            f"The folder {str(folder)!r} has files in folders of its own: {listed(deeper[:3])}. "
+            "Read them with a pattern, such as folder/**/*.parquet."
+        )
+    if not files:
+        raise DataError(
+            f"The folder {str(folder)!r} holds none of the files that are read together: {', '.join(_PARTS)}."
+        )
+    kinds = {KINDS[p.suffix.lower()]: p.name for p in files}
+    if len(kinds) > 1:
+        raise DataError(f"The folder {str(folder)!r} holds files of several kinds: {listed(kinds.values())}.")
+    return next(iter(kinds)), files
+
+
+def _refuse_partitions(files: list[Path]) -> None:
+    """Folders named `year=2024` hold a column in their name, which would be lost."""
+    named = {tuple(part for part in file.parts[:-1] if "=" in part) for file in files}
+    if len(named) > 1:
+        some = sorted(parts[-1] for parts in named if parts)[:3]
+        raise DataError(
+            f"The names of the folders hold a column ({listed(some)}), which Flou does not read: "
+            "write the files with it among their columns, or read one folder."
+        )
+
+
+def _scan(files: list[Path], kind: str) -> pl.LazyFrame:
+    """A scan of files that have the same columns of the same types: engines unite others each in its own way."""
+    scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
+    first: dict[str, pl.DataType] = {}
+    for file in files:
+        try:
+            found = scan(file, glob=False).collect_schema()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise DataError(
+                f"{str(file)!r} cannot be read as {kind}: it is damaged, truncated or of another kind "
+                f"({first_line(error)})."
+            ) from None
+        first = first or found
+        if list(found.items()) != list(first.items()):
+            raise DataError(_other_columns(file, found, files[0], first))
+    return scan(files, glob=False)
+
+
+def _other_columns(file: Path, found: dict[str, pl.DataType], other: Path, first: dict[str, pl.DataType]) -> str:
+    told = [f"{n!r} is {found[n]}, {t} there" for n, t in first.items() if n in found and found[n] != t]
+    told += [f"{n!r} is not there" for n in found if n not in first]
+    told += [f"{n!r} is missing" for n in first if n not in found]
+    what = "; ".join(told[:5]) or "they stand in another order"
+    return f"{str(file)!r} has other columns than {str(other)!r}: {what}. Files that are read together have the same."

@@ -24,6 +24,8 @@ _SYSTEMS: dict[str, tuple[System, str]] = {
 }  # fmt: skip
 #: Cells in memory at once; each is a Python object while it is read.
 CELLS = 4_000_000
+#: What a Stata file since version 13 begins and ends with.
+_STATA_BEGINS, _STATA_ENDS = b"<stata_dta>", b"</stata_dta>"
 #: Every record of a SAS transport file has this many bytes.
 _RECORD = 80
 
@@ -44,6 +46,8 @@ def open_survey(path: Path) -> Source:
     _, described = _read(path, name, reader, metadataonly=True)
     if not described.column_names or not all((c or "").strip() for c in described.column_names):
         raise DataError(f"{str(path)!r} is damaged: it has no columns, or some without a name.")
+    if name == "dta":
+        _check_stata(path, described)
     formats = _catalogue(path) if name in ("sas7bdat", "xport") else None
     names, system = described.column_names, _SYSTEMS[name][0]
     columns = [_column(column, place, described, system, formats) for place, column in enumerate(names)]
@@ -147,6 +151,23 @@ def _catalogue(path: Path) -> Mapping[str, Any]:
 def _labels(formats: Mapping[str, Any], display: str | None) -> Mapping[Any, str]:
     found: Mapping[Any, str] = formats.get(without_width(display), {})
     return found
+
+
+def _check_stata(path: Path, described: Any) -> None:
+    """A file cut among its value labels still has all records, but modalities that nobody has would be forgotten."""
+    with path.open("rb") as file:
+        tagged = file.read(len(_STATA_BEGINS)) == _STATA_BEGINS
+        file.seek(max(0, path.stat().st_size - 64))
+        ended = file.read().rstrip(b"\0\r\n ").endswith(_STATA_ENDS)
+    # older formats have no end: a set of labels that a column names and the file lacks shows that it was cut
+    absent = [] if tagged else sorted(set(described.variable_to_label.values()) - set(described.value_labels))
+    if tagged and not ended:
+        raise DataError(f"{str(path)!r} is truncated: its last part is missing.")
+    if absent:
+        raise DataError(
+            f"{str(path)!r} is truncated: it lacks the value labels {listed(absent)} that its columns name. "
+            "If they were never defined, define them or save the file in Stata's current format."
+        )
 
 
 def _check_transport(path: Path) -> None:

@@ -121,8 +121,8 @@ def _normalised(frame: Frame) -> Frame:
             exprs.append(nw.when(held != 0.0).then(held).otherwise(held.abs()).alias(name))
         elif dtype in (nw.Categorical, nw.Enum) or polars.is_null_type(frame, name):
             exprs.append(nw.col(name).cast(nw.String))
-        elif isinstance(dtype, nw.Datetime) and dtype.time_unit != "us":
-            exprs.append(nw.col(name).cast(nw.Datetime("us", dtype.time_zone)))
+        elif isinstance(dtype, nw.Datetime) and (dtype.time_unit != "us" or dtype.time_zone not in (None, "UTC")):
+            exprs.append(_instant(nw.col(name), dtype, frame))
         elif dtype.is_integer() and dtype != nw.Int64:
             exprs.append(nw.col(name).cast(nw.Int64))
         elif not (dtype.is_numeric() or dtype.is_temporal() or dtype in (nw.String, nw.Boolean)):
@@ -130,6 +130,16 @@ def _normalised(frame: Frame) -> Frame:
     if refused:
         raise DataError(f"These columns hold no simple values: {listed(refused)}. Drop them or convert them to text.")
     return frame.with_columns(*exprs) if exprs else frame
+
+
+def _instant(column: nw.Expr, dtype: nw.Datetime, frame: Frame) -> nw.Expr:
+    """Microseconds, and instants in UTC: a release must not depend on the time zone of the machine.
+
+    DuckDB and Spark show instants in the zone of their session; they become UTC when they leave it.
+    """
+    held = column.cast(nw.Datetime("us", dtype.time_zone))
+    ours = frame.implementation.is_polars() and dtype.time_zone is not None
+    return held.dt.convert_time_zone("UTC") if ours else held
 
 
 def is_lazy(frame: Frame) -> bool:

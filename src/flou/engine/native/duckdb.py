@@ -41,6 +41,7 @@ def scan_files(files: list[str]) -> Any:
 
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")  # it would be printed among the results
+    connection.execute("SET TimeZone = 'UTC'")  # DuckDB would take the machine's
     return connection.read_parquet([glob.escape(f) for f in files])
 
 

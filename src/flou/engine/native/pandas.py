@@ -89,6 +89,8 @@ def from_polars(frame: pl.DataFrame) -> Any:
             out[series.name] = pd.array(series.to_list(), dtype="Int64")
         elif dtype == pl.Boolean and series.null_count():
             out[series.name] = pd.array(series.to_list(), dtype="boolean")
+        elif isinstance(dtype, pl.Datetime) and dtype.time_zone:
+            out[series.name] = pd.Series(series.to_numpy()).dt.tz_localize("UTC")
         elif dtype.is_numeric() or dtype == pl.Boolean or dtype == pl.Datetime:
             out[series.name] = series.to_numpy()
         else:

@@ -29,7 +29,7 @@ def is_null_type(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> boo
 
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same rows in buffers that hold nothing else.
+    """The same rows in buffers that hold nothing else, instants in UTC.
 
     Polars shares the buffer of a text column between a frame and what was filtered out of it, and leaves the
     former value beneath a null. A file or a pickle would carry texts of people who were dropped, and values
@@ -38,6 +38,9 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
     exprs = []
     for name, dtype in frame.schema.items():
         column = pl.col(name)
+        if isinstance(dtype, pl.Datetime) and dtype.time_zone not in (None, "UTC"):
+            frame = frame.with_columns(column.dt.convert_time_zone("UTC"))
+            dtype = frame.schema[name]
         if dtype == pl.String:
             exprs.append(pl.concat_str([column, pl.lit("")]).alias(name))
         elif frame[name].null_count():

@@ -21,6 +21,10 @@ class Source:
     def of(cls, files: Iterable[str | Path]) -> Source:
         return cls({str(f): _stamp(Path(f)) for f in files})
 
+    def has(self, path: Path) -> bool:
+        """Whether a path, however it is written, leads to one of the files."""
+        return path.exists() and any(Path(name).exists() and path.samefile(name) for name in self.stamps)
+
     def require_unchanged(self) -> None:
         """Counts before and after a change speak of two different files: refused, nothing is released."""
         for name, stamp in self.stamps.items():

@@ -113,7 +113,7 @@ class KAnonymity(RiskMeasure):
 
     def _notes(self, space: KeySpace, frequencies: Counts) -> tuple[Note, ...]:
         """Warn when wholly undetermined records, which agree with everybody, carry others over k."""
-        if self.missing in ("category", "conservative") or len(space.free) < len(space.columns) or self.subsets:
+        if self.missing in ("category", "conservative") or len(space.free) < len(space.columns):
             return ()
         table = space.keys
         wholly = (space.free_codes == -1).all(axis=1)

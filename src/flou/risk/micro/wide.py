@@ -31,8 +31,8 @@ Positions = NDArray[np.int64]
 
 #: Ranges that the search for one key may look at: some ten seconds.
 BUDGET = 100_000_000
-#: Keys handled between two words on progress.
-_BLOCK = 20_000
+#: Keys handled between two words on progress, which is also when Ctrl-C is heard.
+_BLOCK = 1_000
 
 
 @dataclass(frozen=True, eq=False)

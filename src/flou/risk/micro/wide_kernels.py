@@ -251,4 +251,7 @@ def find_extremes(levels, sums, sizes, rules, n_exact, n_known, keys, largest, b
             levels, sums, sizes, rules, live, n_known, n_known, lows[:n], highs[:n], largest, chosen, completions[i],
             state,
         )  # fmt: skip
-        out[i] = GIVEN_UP if state[1] > budget else state[0]
+        if state[1] > budget:
+            out[i:] = GIVEN_UP  # one is enough: the others need not be searched
+            return
+        out[i] = state[0]

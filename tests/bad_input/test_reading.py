@@ -234,6 +234,7 @@ def test_a_folder_of_files_that_are_not_read_together(tmp_path: Path) -> None:
 
 def test_no_file_of_a_folder_is_left_out_unseen(tmp_path: Path) -> None:
     one = pl.DataFrame({"a": [1, 2]})
+    (tmp_path / "empty.csv").mkdir()
     for place in ("top.parquet", "MORE.PARQUET", ".hidden.parquet", "_temporary/x.parquet"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         one.write_parquet(tmp_path / place)

@@ -146,7 +146,7 @@ def test_a_folder_that_no_run_made_is_refused(tmp_path: Path) -> None:
         Profile.load(tmp_path)
 
 
-def test_more_nulls_other_units_and_many_categories_are_said() -> None:
+def test_more_nulls_other_units_and_many_categories_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """What appears or goes is not all: a column may fill with nulls, or change its unit."""
 
     def profile(nulls: int, unit: int, places: int) -> Profile:
@@ -162,8 +162,11 @@ def test_more_nulls_other_units_and_many_categories_are_said() -> None:
             )
         )
 
+    monkeypatch.setattr("flou.describe.profile._MAX_CATEGORIES", 1000)
     then = profile(100, 1, 900)
     assert then.changes_since(profile(120, 1, 900)) == ()
+    many = "zip: 1,100 categories, 1,100 then; too many to compare one by one"
+    assert [str(n) for n in profile(100, 1, 1100).changes_since(profile(100, 1, 1100))] == [many]
     assert [str(n) for n in profile(400, 100, 1100).changes_since(then)] == [
         "sex: 10.0% of the values undetermined, 2.5% then",
         "income: mean 1,000, 10 then; are the units the same?",

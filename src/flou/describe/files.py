@@ -39,8 +39,8 @@ def read(
 ) -> Microdata:
     """Read a file as microdata; rows stay in the file until needed (`.collect()` loads them).
 
-    `source` is a CSV, Parquet, Arrow, SPSS, Stata, SAS or Excel file, a folder of Parquet files, a pattern
-    with `*`, or a database as `postgresql://user@host/name` with its `table`. `engine` is polars, duckdb,
+    `source` is a CSV, Parquet, Arrow, SPSS, Stata, SAS or Excel file, a folder of CSV, Parquet or Arrow files, a
+    pattern with `*`, or a database as `postgresql://user@host/name` with its `table`. `engine` is polars, duckdb,
     spark or the address of a Spark master. `schema` is a `flou.Schema` or the path of a schema file; roles
     can also be given by name, as to `flou.Microdata`.
     """

@@ -7,6 +7,7 @@ for the office alone, since a rare category is itself something about a person.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -22,8 +23,8 @@ from flou.engine.note import Note
 from flou.engine.output import checked_path
 from flou.engine.values import Proportion, distinct, text_of
 
-#: Columns with more distinct values than this are measured by their type and nulls alone.
-_MAX_CATEGORIES = 1000
+#: Categories of a column with more distinct values than this are counted, not kept.
+_MAX_CATEGORIES = 10_000
 #: New or lost categories named in one line.
 _NAMED = 8
 _FORMAT = 1
@@ -31,10 +32,11 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One column: its type, whether it is a key, its nulls, its categories if there are few, the mean of numbers."""
+    """One column: its type and role, its nulls, its categories if there are few, the mean of numbers."""
 
     type: str
     key: bool
+    hidden: bool
     n_undetermined: int
     n_distinct: int
     categories: tuple[str, ...] | None = None
@@ -57,11 +59,12 @@ class Profile:
         columns = {}
         for column in found.columns:
             few = column.n_distinct <= _MAX_CATEGORIES and (column.type == "text" or "key" in column.roles)
-            few = few and column.name not in data.schema.hidden
-            values = _categories(data, column.name, held) if few else None
+            hidden = column.name in data.schema.hidden
+            values = _categories(data, column.name, held) if few and not hidden else None
             columns[column.name] = ColumnProfile(
                 column.type,
                 "key" in column.roles,
+                hidden,
                 column.n_undetermined,
                 column.n_distinct,
                 values,
@@ -122,13 +125,14 @@ def _means(data: Microdata, columns: list[str]) -> dict[str, float]:
     if not shown:
         return {}
     row = native.collect(data.frame.select(*(nw.col(c).cast(nw.Float64).mean() for c in shown))).row(0, named=True)
-    return {name: float(mean) for name, mean in row.items() if mean is not None}
+    return {name: float(mean) for name, mean in row.items() if mean is not None and math.isfinite(mean)}
 
 
 def _column(held: dict[str, Any]) -> ColumnProfile:
     categories, mean = held["categories"], held["mean"]
     return ColumnProfile(
-        str(held["type"]), bool(held["key"]), int(held["n_undetermined"]), int(held["n_distinct"]),
+        str(held["type"]), bool(held["key"]), bool(held["hidden"]),
+        int(held["n_undetermined"]), int(held["n_distinct"]),
         None if categories is None else tuple(map(str, categories)), None if mean is None else float(mean),
     )  # fmt: skip
 
@@ -172,7 +176,9 @@ def _column_changes(name: str, then: ColumnProfile, now: ColumnProfile) -> Itera
     if then.type != now.type:
         return
     if then.categories is None or now.categories is None:
-        if then.n_distinct != now.n_distinct and (now.type == "text" or now.key):
+        many = max(then.n_distinct, now.n_distinct) > _MAX_CATEGORIES
+        if many and not now.hidden and (now.type == "text" or now.key):
+            # said even of equal numbers: the categories may all be others
             values = {"column": name, "n_now": now.n_distinct, "n_then": then.n_distinct}
             yield Note("{column}: {n_now} categories, {n_then} then; too many to compare one by one", values)
         return

@@ -57,11 +57,12 @@ def _remove_abandoned(place: Path) -> None:
     """Remove the folders of processes that were killed: nobody holds their lock any more."""
     for lock in place.glob(f"{_PREFIX}*/{_LOCK}"):
         try:
-            if time.time() - lock.stat().st_mtime < _SECONDS:
+            found = lock.lstat()
+            if found.st_uid != os.getuid() or time.time() - found.st_mtime < _SECONDS:
                 continue
             held = os.open(lock, os.O_RDWR)
         except OSError:
-            continue  # another user's, or gone already
+            continue  # gone already
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(lock.parent, ignore_errors=True)

@@ -233,8 +233,8 @@ def _refuse_spellings(rows: pl.LazyFrame, name: str, path: str) -> None:
     if alike:
         pair = [s for s in alike if float(s) == float(alike[0])][:2]
         raise DataError(
-            f"{path!r}: the column {name!r} has {pair[0]!r} and {pair[1]!r}, one number or two codes? "
-            'Declare its type: types = {...: "number"} or "text".'.replace("...", repr(name))
+            f"{path!r}: the column {name!r} has {pair[0]!r} and {pair[1]!r}: one number or two codes? "
+            'Declare its type, "number" or "text" (types= of flou.read, or type in the schema file).'
         )
 
 

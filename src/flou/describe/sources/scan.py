@@ -148,8 +148,8 @@ def locate(source: object) -> tuple[str, list[Path]]:
 
 def _in_folder(folder: Path) -> tuple[str, list[Path]]:
     """The files of a folder, which must be of one kind; a file left out would be records left out."""
-    shown = [p for p in sorted(folder.rglob("*")) if not any(n[0] in "._" for n in p.relative_to(folder).parts)]
-    files = [p for p in shown if p.suffix.lower() in _PARTS]
+    named = [p for p in sorted(folder.rglob("*")) if p.suffix.lower() in _PARTS and p.is_file()]
+    files = [p for p in named if not any(n[0] in "._" for n in p.relative_to(folder).parts)]
     deeper = [str(p.relative_to(folder)) for p in files if p.parent != folder]
     if deeper:
         raise DataError(

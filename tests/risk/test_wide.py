@@ -43,8 +43,8 @@ def space(n: int, nulls: float, *, rules: bool, strata: bool = False, seed: int 
 def test_the_search_gives_what_the_dense_array_gives(nulls: float, strata: bool, rules: bool) -> None:
     held = space(3000, nulls, rules=rules, strata=strata)
     assert held.is_dense
-    assert np.array_equal(wide.count_orthodox(held), frequency.count_frequencies(held, "orthodox"))
-    assert np.array_equal(wide.count_conservative(held), frequency.count_frequencies(held, "conservative"))
+    assert np.array_equal(wide.add_orthodox(held, held.keys.counts), frequency.count_frequencies(held, "orthodox"))
+    assert np.array_equal(wide.add_conservative(held, held.keys.counts), frequency.count_frequencies(held, "conservative"))
     for sense in ("optimistic", "pessimistic"):
         found, completions = wide.find_extremes(held, largest=sense == "optimistic")
         assert np.array_equal(found, frequency.count_frequencies(held, sense))
@@ -85,7 +85,7 @@ def test_progress_is_told_and_can_cancel() -> None:
     held = space(500, 0.2, rules=False)
     seen: list[tuple[str, int, int]] = []
     with listening(lambda stage, done, total: seen.append((stage, done, total))):
-        wide.count_orthodox(held)
+        wide.add_orthodox(held, held.keys.counts)
     assert seen[-1][1] == seen[-1][2] == held.keys.n_keys
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
 

@@ -11,6 +11,7 @@ import narwhals as nw
 from flou.describe.schema import ColumnType, Schema
 from flou.engine import native
 from flou.engine.errors import HierarchyError, SchemaError, did_you_mean, listed, paragraphs
+from flou.engine.keys import MAX_WEIGHT
 from flou.engine.values import codes_in, text_of
 
 DType = Any
@@ -76,10 +77,10 @@ def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr
     return nw.when(~nw.col(column).is_in(held)).then(nw.col(column)).otherwise(None).alias(column)
 
 
-def check_values(frame: native.Frame, schema: Schema) -> None:
-    """Check the values: weights, modalities, hierarchies."""
+def check_values(frame: native.Frame, schema: Schema, problems: Iterable[str] = ()) -> None:
+    """Check the values of columns with declared modalities or a hierarchy; `problems` are known ones."""
     found = frame.collect_schema().names()
-    problems = [*_weight_problems(frame, schema.weight)] if schema.weight is not None else []
+    problems = list(problems)
     for column in (c for c in dict.fromkeys((*schema.modalities, *schema.hierarchies)) if c in found):
         values = native.collect(frame.select(column).unique())[column].drop_nulls().to_list()
         problems += _value_problems(column, values, schema)
@@ -87,13 +88,27 @@ def check_values(frame: native.Frame, schema: Schema) -> None:
         raise SchemaError(paragraphs("The data do not fit their schema:", problems))
 
 
-def _weight_problems(frame: native.Frame, weight: str) -> Iterable[str]:
-    held = nw.col(weight)
-    wrong = {"null": held.is_null(), "negative": held < 0, "infinite": held.cast(nw.Float64) == math.inf}
-    row = native.collect(frame.select(*(e.cast(nw.Int64).sum().alias(n) for n, e in wrong.items()))).row(0, named=True)
-    for name, n in row.items():
-        if n:
-            yield f"the weight {weight!r} is {name} in {n:,} records"
+def check_weight(frame: native.Frame, weight: str) -> tuple[float, list[str]]:
+    """The smallest weight, and what is wrong with them: null, negative, infinite, more than there are people."""
+    held = nw.col(weight).cast(nw.Float64)
+    figures = [
+        held.min().alias("lowest"),
+        held.max().alias("highest"),
+        held.sum().alias("total"),
+        held.is_null().cast(nw.Int64).sum().alias("null"),
+    ]
+    row = native.collect(frame.select(*figures)).row(0, named=True)
+    lowest, highest, total = (float(row[name] or 0.0) for name in ("lowest", "highest", "total"))
+    problems = []
+    if row["null"]:
+        problems.append(f"the weight {weight!r} is null in {row['null']:,} records")
+    for name, met, wrong in (("negative", lowest < 0, held < 0), ("infinite", highest == math.inf, held == math.inf)):
+        if met:
+            n = native.collect(frame.select(wrong.fill_null(False).cast(nw.Int64).sum().alias("n"))).item()
+            problems.append(f"the weight {weight!r} is {name} in {n:,} records")
+    if not problems and total >= MAX_WEIGHT:
+        problems.append(f"the weight {weight!r} adds up to {total:,.0f}, more than there are people")
+    return lowest, problems
 
 
 def _value_problems(column: str, values: list[object], schema: Schema) -> Iterable[str]:

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.describe.check import check_frame, check_values
+from flou.describe.check import check_frame, check_values, check_weight
 from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.data import DataKind, Marks
@@ -70,7 +70,7 @@ class Microdata:
             schema = Schema(**roles)
         entered = native.enter(frame)
         self._set(entered.with_frame(check_frame(entered.frame, schema)), schema, Marks())
-        check_values(self.frame, schema)
+        self._check_values()
 
     def _set(self, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None = None) -> None:
         held = {"_entered": entered, "_schema": schema, "_marks": marks, "_trail": trail, "_cache": {}}
@@ -201,10 +201,32 @@ class Microdata:
         found: Overview = self._cache["overview"]
         return found
 
+    def _check_values(self) -> None:
+        """Weights, modalities and hierarchies against what was declared."""
+        problems = [] if self.schema.weight is None else self._weight_range()[1]
+        check_values(self.frame, self.schema, problems)
+
+    def _weight_range(self) -> tuple[float, list[str]]:
+        """The smallest weight and what is wrong with the weights: one pass, remembered."""
+        if "weight" not in self._cache:
+            with self._watched():
+                self._cache["weight"] = check_weight(self.frame, str(self.schema.weight))
+        found: tuple[float, list[str]] = self._cache["weight"]
+        return found
+
+    def lowest_weight(self) -> float:
+        """The smallest sampling weight; weights that cannot be added up are refused."""
+        lowest, problems = self._weight_range()
+        if problems:
+            raise DataError(f"The weights cannot be used: {'; '.join(problems)}.")
+        return lowest
+
     def key_table(self, columns: Sequence[str]) -> KeyTable:
         """Distinct combinations of columns with their counts: one group-by, remembered."""
         wanted = ("keys", tuple(columns))
         if wanted not in self._cache:
+            if self.schema.weight is not None:
+                self.lowest_weight()
             with self._watched():
                 self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight)
         table: KeyTable = self._cache[wanted]
@@ -269,7 +291,7 @@ class Microdata:
         made = self._made(
             native.Entered(nw.from_native(rows, eager_only=True), "polars"), self.schema, self.marks, self.trail
         )
-        check_values(made.frame, self.schema)
+        made._check_values()
         return made
 
     def public(self) -> Microdata:
@@ -288,11 +310,16 @@ class Microdata:
         self.require_unchanged()
         return native.leave(self.shown(reveal=reveal), self.native_kind)
 
-    def shown(self, *, reveal: bool = False) -> native.Frame:
-        """The rows that may be seen: of a release what would be published, unless `reveal`."""
+    def shown(self, *, reveal: bool = False, also: Sequence[str] = ()) -> native.Frame:
+        """The rows that may be seen: of a release what would be published, unless `reveal`.
+
+        `also` adds columns that never are, beside the rows they belong to: for methods.
+        """
+        seen = self.columns
         if self.released and not reveal:
-            return self.public().frame
-        return self.frame.select(*self.columns)
+            seen = self.public().columns
+        rows = self.frame.select(*seen, *(c for c in also if c not in seen))
+        return rows.sort(*seen, nulls_last=True) if self.released and not reveal else rows
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy that leaves the process takes only what would be published."""

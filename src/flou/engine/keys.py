@@ -7,7 +7,6 @@ by key. A key is the combination of a record's quasi-identifiers; code -1 stands
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,11 @@ from flou.engine.values import distinct
 
 Codes = NDArray[np.int32]
 
-_COUNT, _WEIGHT, _USABLE = "__flou_count", "__flou_weight", "__flou_usable"
+_COUNT, _UNITS = "__flou_count", "__flou_units"
+#: Weights are added up in units of so small a part of one: integers give the same sum in any order of the rows.
+WEIGHT_UNIT = 2.0**-30
+#: What weights may add up to: more than there are people, and as much as 64 bits hold in that unit.
+MAX_WEIGHT = 2.0**33
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +101,14 @@ def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.i
 
 
 def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None = None) -> KeyTable:
-    """Group the rows by `columns` in their engine; nulls form keys of their own."""
+    """Group the rows by `columns` in their engine; nulls form keys of their own.
+
+    The weights are neither null nor negative and add up to less than `MAX_WEIGHT`.
+    """
     names = list(dict.fromkeys(columns))
     figures = [nw.len().cast(nw.Int64).alias(_COUNT)]
     if weight is not None:
-        held = nw.col(weight).cast(nw.Float64)
-        usable = ((held >= 0) & (held < math.inf)).fill_null(False)
-        figures += [held.sum().alias(_WEIGHT), usable.cast(nw.Int64).sum().alias(_USABLE)]
+        figures.append((nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64).sum().alias(_UNITS))
     if names:
         grouped = native.collect(frame.group_by(*names).agg(*figures))
     else:
@@ -112,13 +116,11 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
     counts = grouped[_COUNT].to_numpy().astype(np.int64)
     if counts.sum() == 0:
         raise DataError("The file has no records: there is nothing to count.")
-    if weight is not None and (n := int(counts.sum()) - int(grouped[_USABLE].sum())):
-        raise DataError(f"The weight {weight!r} is null, negative or infinite in {n:,} records.")
     return KeyTable(
         columns=tuple(columns),
         frame=grouped.select(names),
         counts=counts,
-        weights=None if weight is None else grouped[_WEIGHT].to_numpy().astype(np.float64),
+        weights=None if weight is None else grouped[_UNITS].to_numpy().astype(np.float64) * WEIGHT_UNIT,
     )
 
 

@@ -114,19 +114,48 @@ class RiskMeasure(Method):
     def measure(self, data: Any, *, against: Any = None, counts: Any = None) -> RiskResult:
         """Measure on microdata or a release; `against` and `counts` only where the method says so."""
         accepted = self._accept(data)
-        if against is not None and not self.uses_against:
+        if against is not None and self.compares_with is None:
             raise ParameterError(f"{type(self).__name__} does not take against=.")
+        if against is None and self.needs_against:
+            raise ParameterError(f"{type(self).__name__} {_AGAINST[self.compares_with]}")
         if counts is not None and not self.uses_counts:
             raise ParameterError(f"{type(self).__name__} does not take counts=.")
         with native.engine_errors():
             return self._measure(accepted, None if against is None else self._accept(against), counts)
 
-    #: Whether the verb's optional arguments mean something for this measure.
-    uses_against: ClassVar[bool] = False
+    #: What `against=` is for this measure: the file a release was made from, or a table of the population.
+    compares_with: ClassVar[Literal["original", "population"] | None] = None
+    #: Whether `counts=` means something for this measure.
     uses_counts: ClassVar[bool] = False
+
+    @property
+    def needs_against(self) -> bool:
+        """Whether it cannot be measured without `against=`."""
+        return False
 
     def _measure(self, data: Any, against: Any, counts: Any) -> RiskResult:
         raise NotImplementedError
+
+    def _result(self, data: Any, **found: Any) -> RiskResult:
+        """A result with what every measure says in the same way."""
+        return RiskResult(
+            method=self.name(),
+            title=self.title,
+            settings=self.shown_settings(),
+            measured_on="release" if data.released else "original",
+            test_only=data.marks.test_only,
+            data=data,
+            **found,
+        )
+
+
+#: What is missing where a measure needs `against=`.
+_AGAINST = {
+    "original": "compares a file with the one that it was made from: measure(release, against=original).",
+    "population": "compares a file with a public table of the people it may hold: measure(file, against=table), "
+    "or [population] in a plan.",
+    None: "",
+}
 
 
 def _measure_from_table(value: object) -> object:

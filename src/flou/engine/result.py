@@ -137,7 +137,8 @@ class RiskResult(Result):
     """The result of a risk measure on keys.
 
     `key_values` holds the measure's figure per key and `at_risk` which keys it flags; the detail
-    frame is made by `detail` only when somebody looks at it.
+    frame is made by `detail` only when somebody looks at it. A measure of households or of single
+    records has their numbers for keys, which are never shown with a release.
     """
 
     data: Data = field(repr=False)
@@ -146,7 +147,7 @@ class RiskResult(Result):
     #: What the figure of a key or record is called: "frequency", "risk", …
     unit_label: str
     at_risk: NDArray[np.bool_] = field(repr=False)
-    detail: Callable[[], pl.DataFrame] = field(repr=False)
+    detail: Callable[[], pl.DataFrame] = field(default=pl.DataFrame, repr=False)
     chart: Callable[[RiskResult, Look], alt.Chart] | None = field(default=None, repr=False)
 
     @cached_property
@@ -200,14 +201,17 @@ class RiskResult(Result):
                 "The rows stay in their engine and have no order, so there is no array of figures per record. "
                 "Use .joined(), which adds the column in the engine, or load the file with .collect() first."
             )
-        return self.keys.locate(native.collect(self.data.shown()))
+        return self.keys.locate(native.collect(self.data.shown(also=self.keys.columns)))
 
     def joined(self, *, reveal: bool = False) -> Any:
         """The data's `to_frame()` with the figure as one more column; lazy input stays lazy."""
         self.data.require_unchanged()
         small = self.keys.frame.with_columns(pl.Series(unused(self.method, self.data.columns), self.key_values))
-        rows = native.match_keys(self.data.shown(reveal=reveal), small, list(self.keys.columns), "left")
-        return native.leave(rows, self.data.native_kind)
+        shown = self.data.shown(reveal=reveal).collect_schema().names()
+        rows = native.match_keys(
+            self.data.shown(reveal=reveal, also=self.keys.columns), small, list(self.keys.columns), "left"
+        )
+        return native.leave(rows.select(*shown, small.columns[-1]), self.data.native_kind)
 
     def to_frame(self) -> Any:
         """The figures, one a line, in the user's frame type."""

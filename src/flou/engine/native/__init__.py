@@ -255,6 +255,16 @@ def like(frame: pl.DataFrame, kind: Kind) -> Any:
     return frame.clone()
 
 
+def look_up(frame: Frame, keys: pl.DataFrame, on: list[str]) -> Frame:
+    """The rows with the other columns of a small key table beside them, in any order; each row's key is in it."""
+    native = frame.to_native()
+    if isinstance(native, pl.DataFrame | pl.LazyFrame):
+        found = polars.look_up(native.lazy(), keys, on)
+        if found is not None:
+            return nw.from_native(found)
+    return match_keys(frame, keys, on, "left")
+
+
 def match_keys(frame: Frame, keys: pl.DataFrame, on: list[str], how: Match) -> Frame:
     """Join a small key table to the rows, null matching null, row order kept where there is one."""
     if isinstance(frame, nw.DataFrame):

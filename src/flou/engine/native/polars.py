@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 
@@ -59,3 +60,30 @@ def match_lazy(
     frame: pl.LazyFrame, keys: pl.DataFrame, on: list[str], how: Literal["semi", "anti", "left"]
 ) -> pl.LazyFrame:
     return frame.join(keys.lazy(), on=on, how=how, nulls_equal=True)
+
+
+#: Cells that a table of packed integer keys may have.
+_MAX_CELLS = 1 << 24
+
+
+def look_up(frame: pl.LazyFrame, keys: pl.DataFrame, on: list[str]) -> pl.LazyFrame | None:
+    """Keys of integers that span little are packed and read off an array, which a join would hash; else None."""
+    place, in_keys, room = pl.lit(0, dtype=pl.Int64), np.zeros(keys.height, dtype=np.int64), 1
+    for name in on:
+        if not keys[name].dtype.is_integer() or keys[name].null_count() == keys.height:
+            return None
+        low, high = int(keys[name].min()), int(keys[name].max())  # type: ignore[arg-type]
+        null = high - low + 1
+        if room * (null + 1) > _MAX_CELLS:
+            return None
+        place += (pl.col(name) - low).fill_null(null) * room
+        in_keys += (keys[name] - low).fill_null(null).to_numpy() * room
+        room *= null + 1
+    found = []
+    for name in (c for c in keys.columns if c not in on):
+        cells = np.zeros(room, dtype=keys[name].to_numpy().dtype)
+        held = np.zeros(room, dtype=bool)
+        cells[in_keys], held[in_keys] = keys[name].to_numpy(), True
+        values = pl.Series(name, cells) if held.all() else pl.select(pl.when(pl.Series(held)).then(pl.Series(cells)))
+        found.append(pl.lit(values if isinstance(values, pl.Series) else values.to_series()).gather(place).alias(name))
+    return frame.with_columns(found)

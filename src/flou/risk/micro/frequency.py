@@ -31,32 +31,32 @@ Counts = NDArray[np.int64]
 
 def count_frequencies(space: KeySpace, missing: Missing) -> Counts:
     """The frequency of each key of the table."""
-    own = space.keys.counts
     space.check_declared()
     space.refuse_incoherent(space.violating())
-    if missing == "category" or not space.free:
-        return own
+    if missing not in ("optimistic", "pessimistic") or not space.free:
+        return add_up(space, space.keys.counts, missing)
     if not space.is_dense:
-        return _count_wide(space, missing)
-    cells = space.filled(own)
-    if missing == "conservative":
-        return _conservative(space, cells)
-    if missing == "orthodox":
-        agree_with_wildcards(cells)
-        return _at_keys(space, cells)
+        from flou.risk.micro import wide  # compiled loops, loaded only when they are needed
+
+        return wide.find_extremes(space, largest=missing == "optimistic")[0]
+    cells = space.filled(space.keys.counts)
     add_compatible(cells)
-    return take_extreme(space, cells, missing)
+    return take_extreme(space, cells, largest=missing == "optimistic")
 
 
-def _count_wide(space: KeySpace, missing: Missing) -> Counts:
-    """The same figures where the key space does not fit in memory."""
-    from flou.risk.micro import wide  # compiled loops, loaded only when they are needed
+def add_up(space: KeySpace, values: NDArray[Any], missing: Missing) -> NDArray[Any]:
+    """For each key the sum of counts or weights over the records that count for it; not for completions."""
+    if missing == "category" or not space.free:
+        return values
+    if not space.is_dense:
+        from flou.risk.micro import wide
 
+        return wide.add_conservative(space, values) if missing == "conservative" else wide.add_orthodox(space, values)
+    cells = space.filled(values)
     if missing == "conservative":
-        return wide.count_conservative(space)
-    if missing == "orthodox":
-        return wide.count_orthodox(space)
-    return wide.find_extremes(space, largest=missing == "optimistic")[0]
+        return _conservative(space, cells, values)
+    agree_with_wildcards(cells)
+    return _at_keys(space, cells)
 
 
 def find_completions(space: KeySpace, missing: Missing) -> NDArray[np.int32] | None:
@@ -69,7 +69,7 @@ def find_completions(space: KeySpace, missing: Missing) -> NDArray[np.int32] | N
         return wide.find_extremes(space, largest=missing == "optimistic")[1]
     cells = space.filled(space.keys.counts)
     add_compatible(cells)
-    take_extreme(space, cells, missing)
+    take_extreme(space, cells, largest=missing == "optimistic")
     return read_completions(space, cells)
 
 
@@ -79,13 +79,13 @@ def _at_keys(space: KeySpace, cells: Dense) -> NDArray[Any]:
     return found.astype(np.int64) if found.dtype.kind in "iu" else found
 
 
-def _conservative(space: KeySpace, cells: Dense) -> Counts:
+def _conservative(space: KeySpace, cells: Dense, values: NDArray[Any]) -> NDArray[Any]:
     incomplete = (space.free_codes == -1).any(axis=1)
     cells[tuple(p[incomplete] for p in space.positions)] = 0
     for axis in range(1, cells.ndim):
         known, null = _places(cells, axis)
         np.sum(known, axis=axis, out=null)
-    return _at_keys(space, cells) + np.where(incomplete, space.keys.counts, 0)
+    return _at_keys(space, cells) + np.where(incomplete, values, 0)
 
 
 def agree_with_wildcards(cells: Dense) -> None:
@@ -105,7 +105,7 @@ def add_compatible(cells: Dense) -> None:
         known += np.expand_dims(null, axis)
 
 
-def take_extreme(space: KeySpace, cells: Dense, missing: Literal["optimistic", "pessimistic"]) -> NDArray[Any]:
+def take_extreme(space: KeySpace, cells: Dense, *, largest: bool) -> NDArray[Any]:
     """The largest or smallest figure over the coherent completions of each key.
 
     `cells` holds the figure of every complete key; afterwards the null places hold the extreme over
@@ -113,10 +113,10 @@ def take_extreme(space: KeySpace, cells: Dense, missing: Literal["optimistic", "
     """
     whole = cells.dtype.kind in "iu"
     lowest, highest = (-1, int(np.iinfo(cells.dtype).max)) if whole else (-np.inf, np.inf)
-    mark = highest if missing == "pessimistic" else lowest
+    mark = lowest if largest else highest
     space.require_values()
     space.exclude_incoherent(cells, mark)
-    reduce = np.minimum if missing == "pessimistic" else np.maximum
+    reduce = np.maximum if largest else np.minimum
     for axis in range(1, cells.ndim):
         known, null = _places(cells, axis)
         reduce.reduce(known, axis=axis, out=null)

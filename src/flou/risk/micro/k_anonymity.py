@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -21,17 +21,15 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.engine.charts import Look, bars
-from flou.engine.errors import DataError, ParameterError, listed
-from flou.engine.method import RiskMeasure, require_columns
+from flou.engine.errors import ParameterError
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
 from flou.risk.micro.frequency import Counts, Missing, count_frequencies, find_completions
+from flou.risk.micro.histogram import Chart, around, class_chart
+from flou.risk.micro.setting import key_space
 from flou.risk.micro.subsets import SubsetCounts, count_subsets
-
-if TYPE_CHECKING:
-    import altair as alt
 
 
 class KAnonymity(RiskMeasure):
@@ -55,19 +53,10 @@ class KAnonymity(RiskMeasure):
     )
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
-        columns, strata = data.schema.keys, self.by or ()
-        if not columns:
-            raise DataError(
-                "No keys are declared: say which columns an intruder may know, with keys=[…] or in a schema."
-            )
-        require_columns(data, strata, "by")
-        hidden = [c for c in strata if c in data.schema.hidden]
-        if hidden:
-            raise DataError(f"by names {listed(hidden)}, which is never published: strata are columns that people see.")
-        table = data.key_table((*columns, *(s for s in strata if s not in columns)))
+        space = key_space(data, self.by or ())
+        table, columns = space.keys, space.columns
         if self.k > table.n_records:
             raise ParameterError(f"k = {self.k} is larger than the file: it has {table.n_records:,} records.")
-        space = KeySpace(table, tuple(columns), strata, data.declared_modalities, data.schema.incoherent)
         detail: Callable[[], pl.DataFrame]
         if self.subsets is None:
             frequencies, detail = count_frequencies(space, self.missing), partial(_completions, space, self.missing)
@@ -76,10 +65,8 @@ class KAnonymity(RiskMeasure):
             frequencies, detail = counted.frequencies, partial(_rarest_subset, counted, table.frame.columns)
         at_risk = frequencies < self.k
         n_at_risk = int(table.counts[at_risk].sum())
-        return RiskResult(
-            method=self.name(),
-            title=self.title,
-            settings=self.shown_settings(),
+        return self._result(
+            data,
             value=n_at_risk / table.n_records,
             value_label="share of records below k",
             no_interval="the file is measured as it is: nothing is estimated",
@@ -100,15 +87,12 @@ class KAnonymity(RiskMeasure):
                 "n_subsets": "subsets of the keys",
             },
             notes=self._notes(space, frequencies),
-            measured_on="release" if data.released else "original",
-            test_only=data.marks.test_only,
-            data=data,
             keys=table,
             key_values=frequencies,
             unit_label="frequency",
             at_risk=at_risk,
             detail=detail,
-            chart=frequency_chart,
+            chart=frequency_chart(self.k),
         )
 
     def _notes(self, space: KeySpace, frequencies: Counts) -> tuple[Note, ...]:
@@ -155,54 +139,11 @@ def _rarest_subset(counted: SubsetCounts, taken: list[str]) -> pl.DataFrame:
 _CLASSES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
 
-def frequency_classes(result: RiskResult) -> pl.DataFrame:
-    """Records by class of frequency: `class`, `records`, `share`, `at_risk`. Aggregates, never records."""
-    k = int(result.settings["k"])
-    bounds = np.unique([*_CLASSES, k])
-    place = np.searchsorted(bounds, result.key_values, side="right") - 1
-    records = np.bincount(np.maximum(place, 0), weights=result.keys.counts, minlength=len(bounds)).astype(np.int64)
-    ends = [*(bounds[1:] - 1).tolist(), None]
-    names = [
-        f"{a}+" if b is None else str(a) if a == b else f"{a}–{b}" for a, b in zip(bounds.tolist(), ends, strict=True)
-    ]
-    return pl.DataFrame(
-        {"class": names, "records": records, "share": records / result.keys.n_records, "at_risk": bounds < k}
-    )
-
-
-def without_small_classes(classes: pl.DataFrame, min_count: int) -> pl.DataFrame:
-    """Classes of few records merged with the next: one left out could be found by subtraction."""
-    merged: list[dict[str, Any]] = []
-    for row in classes.iter_rows(named=True):
-        if merged and 0 < merged[-1]["records"] < min_count:
-            row = _merged(merged.pop(), row)
-        merged.append(row)
-    while len(merged) > 1 and 0 < merged[-1]["records"] < min_count:
-        last = merged.pop()
-        merged.append(_merged(merged.pop(), last))
-    return pl.DataFrame(merged, schema=classes.schema)
-
-
-def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    end = second["class"].rpartition("–")[2]
-    return {
-        "class": f"{first['class'].partition('–')[0]}–{end}"
-        if not end.endswith("+")
-        else f"{first['class'].partition('–')[0]}+",
-        "records": first["records"] + second["records"],
-        "share": first["share"] + second["share"],
-        "at_risk": first["at_risk"] or second["at_risk"],
-    }
-
-
-def frequency_chart(result: RiskResult, look: Look) -> alt.Chart:
-    """Share of records by how many records share their key; classes of few records are merged."""
-    return bars(
-        without_small_classes(frequency_classes(result), look.min_count),
-        category="class",
-        value="share",
-        flag="at_risk",
+def frequency_chart(k: int) -> Chart:
+    """Share of records by how many records share their key."""
+    return class_chart(
+        around(k, *_CLASSES),
+        whole=True,
         titles=("records that share the key", "share of records"),
         flag_names=("below k", "k or more"),
-        look=look,
     )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from flou.describe.keyspace import KeySpace
 from flou.engine.errors import KeySpaceTooLargeError, listed
-from flou.engine.keys import Codes, pack
+from flou.engine.keys import WEIGHT_UNIT, Codes, pack
 from flou.engine.progress import tell
 from flou.risk.micro import wide_kernels as kernels
 
@@ -59,20 +59,22 @@ class _Sorted:
     queries: tuple[_Query, ...]
 
 
-def count_orthodox(space: KeySpace) -> Counts:
-    """Records that agree with each key where both are known."""
-    return _count(space, np.ones(space.keys.n_keys, dtype=bool), wild=True)
+def add_orthodox(space: KeySpace, values: NDArray[Any]) -> NDArray[Any]:
+    """Counts or weights of the records that agree with each key where both are known."""
+    return _add_up(space, values, wild=True)
 
 
-def count_conservative(space: KeySpace) -> Counts:
-    """Complete records that agree with each key where it is known, and records with the same nulls and values."""
+def add_conservative(space: KeySpace, values: NDArray[Any]) -> NDArray[Any]:
+    """Those of complete records that agree with each key where it is known, and of records with the same nulls."""
     complete = np.asarray(~_nulls(space).any(axis=1))
-    return _count(space, complete, wild=False) + np.where(complete, 0, space.keys.counts)
+    return _add_up(space, np.where(complete, values, 0), wild=False) + np.where(complete, 0, values)
 
 
-def _count(space: KeySpace, counted: NDArray[np.bool_], *, wild: bool) -> Counts:
+def _add_up(space: KeySpace, values: NDArray[Any], *, wild: bool) -> NDArray[Any]:
+    if values.dtype.kind == "f":  # sums of weights are whole numbers of small units
+        return _add_up(space, np.rint(values / WEIGHT_UNIT).astype(np.int64), wild=wild) * WEIGHT_UNIT
     found = np.empty(space.keys.n_keys, dtype=np.int64)
-    for held, query, keys in _blocks(space, np.where(counted, space.keys.counts, 0)):
+    for held, query, keys in _blocks(space, values):
         out = np.empty(len(keys), dtype=np.int64)
         kernels.count_agreeing(held.levels, held.sums, held.n_exact, query.n_known, keys, wild, out)
         found[held.order[keys]] = out

@@ -1,0 +1,99 @@
+"""Global risk: how many re-identifications to expect in the whole file, and how many records are rare.
+
+The sum over records of their individual risk (Benedetti & Franconi 1998), that is of f · r over the keys, is
+the number of records that an intruder links rightly who links them all. Of a file that holds the whole
+population it is the number of distinct keys: one right guess in each class, on average.
+
+The interval is that of the intruder's luck. In a file of the whole population he hands the people of a class
+out at random: the number of right ones has mean 1 and, for two or more, variance 1. In a sample each record
+is a draw of its own. The error of the estimated risks themselves is not in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from flou.describe.microdata import Microdata
+from flou.engine.errors import ParameterError
+from flou.engine.method import RiskMeasure
+from flou.engine.note import Note
+from flou.engine.result import Interval, RiskResult
+from flou.risk.micro.frequency import Missing, count_frequencies
+from flou.risk.micro.histogram import RISKS, class_chart
+from flou.risk.micro.individual import find_risks, summarise
+from flou.risk.micro.setting import key_space, require_sampling_weights
+
+#: Standard errors on each side of a 95% interval.
+_SPREAD = 1.959963984540054
+
+
+class GlobalRisk(RiskMeasure):
+    """Expected share of records that are linked to the right person, with the share of rare ones.
+
+    Reference: Benedetti & Franconi (1998); the threshold rule after Benschop et al. (2018).
+    Result: `.value` the expected share, `.expected` the expected number of re-identifications, `.below_k`
+    the share of records whose key has fewer than k, `.units` the risk of each record.
+    """
+
+    reference: ClassVar[str] = "benedetti1998"
+    title: ClassVar[str] = "global risk"
+
+    k: int = Field(3, ge=1, description="a record is rare when fewer records share its key")
+    missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
+
+    def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
+        require_sampling_weights(data)
+        space = key_space(data)
+        n = space.keys.n_records
+        if self.k > n:
+            raise ParameterError(f"k = {self.k} is larger than the file: it has {n:,} records.")
+        risks = find_risks(space, self.missing)
+        frequencies = count_frequencies(space, self.missing)
+        expected, highest = summarise(risks, space.keys.counts)
+        rare = frequencies < self.k
+        n_rare = int(space.keys.counts[rare].sum())
+        if data.schema.weight is None:
+            luck = math.fsum((space.keys.counts / frequencies)[frequencies > 1].tolist())
+        else:
+            luck = math.fsum((space.keys.counts * risks * (1.0 - risks)).tolist())
+        spread = _SPREAD * math.sqrt(luck)
+        return self._result(
+            data,
+            value=expected / n,
+            value_label="expected share of records re-identified",
+            interval=Interval(max(0.0, (expected - spread) / n), min(1.0, (expected + spread) / n)),
+            figures={
+                "expected": expected,
+                "highest": highest,
+                "below_k": n_rare / n,
+                "n_at_risk": n_rare,
+                "n_keys": space.keys.n_keys,
+                "n_records": n,
+            },
+            figure_labels={
+                "expected": "expected re-identifications",
+                "highest": "highest risk of a record",
+                "below_k": "share of records below k",
+                "n_at_risk": "records below k",
+                "n_keys": "distinct keys",
+                "n_records": "records",
+            },
+            notes=(
+                Note(
+                    "The interval is that of the intruder's luck, at the risks found here; the error of the risks is "
+                    "not in it."
+                ),
+            ),
+            keys=space.keys,
+            key_values=risks,
+            unit_label="risk",
+            at_risk=rare,
+            chart=class_chart(
+                RISKS,
+                titles=("risk of re-identification", "share of records"),
+                flag_names=("some below k", "k or more"),
+            ),
+        )

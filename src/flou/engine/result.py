@@ -21,7 +21,7 @@ from flou.engine import native
 from flou.engine.charts import Look
 from flou.engine.errors import LazyInputError
 from flou.engine.note import Note
-from flou.engine.values import Proportion, plain_text, settings_text
+from flou.engine.values import Proportion, figure_text, settings_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -103,8 +103,8 @@ class Result:
         return pl.DataFrame({"figure": [n for n, _ in rows], "value": [None if v is None else str(v) for _, v in rows]})
 
     def _rows(self) -> list[tuple[str, str]]:
-        rows = [(self.value_label, plain_text(self.headline))]
-        return rows + [(self.figure_labels.get(n, n), plain_text(v)) for n, v in self.figures.items()]
+        rows = [(self.value_label, figure_text(self.headline))]
+        return rows + [(self.figure_labels.get(n, n), figure_text(v)) for n, v in self.figures.items()]
 
     @property
     def headline(self) -> float:
@@ -147,6 +147,8 @@ class RiskResult(Result):
     #: What the figure of a key or record is called: "frequency", "risk", …
     unit_label: str
     at_risk: NDArray[np.bool_] = field(repr=False)
+    #: Whether a large figure is the bad one; `by_key` begins with it.
+    largest_first: bool = False
     detail: Callable[[], pl.DataFrame] = field(default=pl.DataFrame, repr=False)
     chart: Callable[[RiskResult, Look], alt.Chart] | None = field(default=None, repr=False)
 
@@ -167,7 +169,8 @@ class RiskResult(Result):
             )
         ]
         frame = pl.concat([keys, pl.DataFrame(figures), self.detail()], how="horizontal")
-        return frame.sort(figures[1].name, *keys.columns, nulls_last=True)
+        order = [figures[1].name, *keys.columns]
+        return frame.sort(order, descending=[self.largest_first, *(False for _ in keys.columns)], nulls_last=True)
 
     @cached_property
     def units(self) -> Array:

@@ -59,6 +59,13 @@ def plain_text(value: object) -> str:
     return str(value)
 
 
+def figure_text(value: object) -> str:
+    """A figure as people read it: four digits that count, no more."""
+    if isinstance(value, float) and not isinstance(value, Proportion) and not value.is_integer():
+        return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return plain_text(value)
+
+
 def plain_lists(value: object) -> object:
     """Tuples as lists, all the way down, as TOML and JSON have them."""
     if isinstance(value, Mapping):

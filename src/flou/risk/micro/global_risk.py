@@ -91,6 +91,7 @@ class GlobalRisk(RiskMeasure):
             key_values=risks,
             unit_label="risk",
             at_risk=rare,
+            largest_first=True,
             chart=class_chart(
                 RISKS,
                 titles=("risk of re-identification", "share of records"),

@@ -35,6 +35,8 @@ _LOG, _KNOWN, _SIZE, _LOW, _HIGH = (
 )
 #: log(1 - r) is added up in whole numbers of this unit: the same sum in any order of the rows.
 _UNIT = 2.0**-40
+#: So are the risks of households.
+_FINE = 2.0**-32
 #: log(1 - r) of a certain member; a household that reaches it is certain.
 _CERTAIN = -36.0
 #: More members than this could overflow the sum, and are no household.
@@ -75,7 +77,7 @@ class HouseholdRisk(RiskMeasure):
             no_interval=no_interval(data),
             figures={
                 "highest": float(risks.max()),
-                "expected": float(np.sort(risks).sum()),
+                "expected": float(np.rint(risks / _FINE).astype(np.int64).sum() * _FINE),
                 "n_at_risk": n_at_risk,
                 "n_households_at_risk": int(at_risk.sum()),
                 "n_households": households.n_keys,
@@ -93,6 +95,7 @@ class HouseholdRisk(RiskMeasure):
             key_values=risks,
             unit_label="risk",
             at_risk=at_risk,
+            largest_first=True,
             chart=risk_chart(self.threshold),
         )
 

@@ -106,6 +106,7 @@ class IndividualRisk(RiskMeasure):
             key_values=risks,
             unit_label="risk",
             at_risk=at_risk,
+            largest_first=True,
             chart=risk_chart(self.threshold),
         )
 

@@ -1,0 +1,116 @@
+"""Classes and what is sensitive in them: for each distinct key, how many records have each sensitive value.
+
+One group-by of keys and sensitive column, remembered with the data. A class is made of the records that show
+the very same key, null being a category: they cannot be told apart, whatever an intruder knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.describe.microdata import Microdata
+from flou.engine.errors import DataError, ParameterError, listed
+from flou.engine.keys import KeyTable, factorise
+from flou.engine.parameters import Scalar
+from flou.engine.values import text_of
+from flou.risk.micro.setting import require_keys
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveClasses:
+    """Pairs of class and sensitive value that occur, each once, with the number of records."""
+
+    column: str
+    keys: KeyTable
+    #: For each pair its class, its value among `values` (-1 for null) and its records.
+    place: NDArray[np.intp]
+    code: NDArray[np.int64]
+    count: Ints
+    values: list[object]
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of records of each class."""
+        return self.keys.counts
+
+    def totals(self) -> Ints:
+        """How many records have each value, in the whole file."""
+        return np.bincount(self.code[self.code >= 0], self.count[self.code >= 0], len(self.values)).astype(np.int64)
+
+    @cached_property
+    def n_null(self) -> int:
+        """Records whose sensitive value is undetermined."""
+        return int(self.count[self.code < 0].sum())
+
+    def require_determined(self, purpose: str) -> None:
+        """Refuse undetermined values where they have no place."""
+        if self.n_null:
+            raise DataError(
+                f"The sensitive column {self.column!r} is undetermined in {self.n_null:,} records, and {purpose}. Give "
+                "them a category of their own, or drop them first."
+            )
+
+    def with_null_as_value(self) -> SensitiveClasses:
+        """The same with null as one value more."""
+        if not self.n_null:
+            return self
+        code = np.where(self.code < 0, len(self.values), self.code)
+        return SensitiveClasses(self.column, self.keys, self.place, code, self.count, [*self.values, None])
+
+
+def sensitive_classes(
+    data: Microdata, column: str, groups: Mapping[str, Scalar] | None = None, level: int | str | None = None
+) -> SensitiveClasses:
+    """The classes of a file and one sensitive column, its values grouped if wanted."""
+    columns = require_keys(data)
+    joint = data.key_table((*columns, column))
+    keys, place = joint.marginal(columns)
+    values, code = factorise(joint.frame[column])
+    found = SensitiveClasses(column, keys, place, code.astype(np.int64), joint.counts, values)
+    if groups is None and level is None:
+        return found
+    return _grouped(found, _group_names(data, column, values, groups, level))
+
+
+def _group_names(
+    data: Microdata, column: str, values: list[object], groups: Mapping[str, Scalar] | None, level: int | str | None
+) -> list[str]:
+    if groups is None:
+        hierarchy = data.schema.hierarchies.get(column)
+        if hierarchy is None or level is None:
+            raise ParameterError(
+                f"level = {level!r} needs a hierarchy of {column!r}: declare it in the schema, or name the groups with "
+                "groups = {…}."
+            )
+        above = hierarchy.generalise(values, level, keep=data.schema.not_applicable.get(column, ()))
+        return [text_of(above[v]) for v in values]
+    unknown = sorted(set(groups) - {text_of(v) for v in values})
+    if unknown:
+        raise DataError(f"groups names {listed(unknown)}, which {column!r} never holds. Values: {listed(values)}.")
+    return [text_of(groups.get(text_of(v), v)) for v in values]
+
+
+def _grouped(classes: SensitiveClasses, names: list[str]) -> SensitiveClasses:
+    """The same records by group of values instead of by value."""
+    values = sorted(set(names))
+    of_value = np.array([values.index(n) for n in names] or [0], dtype=np.int64)
+    code = np.where(classes.code < 0, -1, of_value[classes.code])
+    packed = classes.place * (len(values) + 1) + code + 1
+    pairs, where = np.unique(packed, return_inverse=True)
+    count = np.bincount(where, classes.count).astype(np.int64)
+    return SensitiveClasses(
+        classes.column,
+        classes.keys,
+        (pairs // (len(values) + 1)).astype(np.intp),
+        pairs % (len(values) + 1) - 1,
+        count,
+        list(values),
+    )

@@ -269,11 +269,16 @@ class Microdata:
         made._cache.update(self._cache)
         return made
 
+    @property
+    def unit_column(self) -> str:
+        """The column that says whose row a row is, once the rows are numbered; rows in an engine need an id."""
+        if self.schema.id is None and self.is_lazy:
+            raise LazyInputError("Rows must be told apart: declare the role id, or .collect() them.")
+        return self.schema.id or _UNIT
+
     def owners(self) -> NDArray[np.generic]:
         """Whose row each row is, in the rows' own order."""
-        name = self.schema.id or _UNIT
-        if name == _UNIT and self.is_lazy:
-            raise LazyInputError("Scoring needs an id for each unit: declare the role id, or .collect() the rows.")
+        name = self.unit_column
         return native.collect(self.numbered().frame.select(name))[name].to_numpy()
 
     def published_owners(self) -> NDArray[np.generic]:

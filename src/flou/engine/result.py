@@ -159,7 +159,7 @@ class RiskResult(Result):
 
     @cached_property
     def _by_key(self) -> pl.DataFrame:
-        keys = self.keys.frame
+        keys = self.keys.frame.rename(lambda name: name.removeprefix(native.RESERVED))
         figures = [
             pl.Series(unused(name, keys.columns), values)
             for name, values in (

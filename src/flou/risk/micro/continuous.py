@@ -1,0 +1,95 @@
+"""Continuous columns, as arrays: those of a file, or of a file beside the one that it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.describe.microdata import Microdata
+from flou.engine import native
+from flou.engine.errors import DataError, ParameterError, listed
+from flou.engine.keys import KeyTable
+from flou.engine.method import require_columns
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """One row a record: whose it is, and its values, NaN where they are undetermined."""
+
+    data: Microdata
+    units: KeyTable
+    values: Floats
+
+
+def continuous_columns(data: Microdata, given: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The columns to look at: as given, else the numbers that are neither keys nor describe the survey."""
+    schema = data.frame.collect_schema()
+    if given is not None:
+        require_columns(data, given, "columns")
+        wrong = [c for c in given if not schema[c].is_numeric()]
+        if wrong:
+            raise ParameterError(f"columns names {listed(wrong)}, which holds no numbers.")
+        hidden = [c for c in given if c in data.schema.hidden]
+        if hidden:
+            raise ParameterError(f"columns names {listed(hidden)}, which is never published.")
+        return given
+    found = [
+        c for c in data.columns if schema[c].is_numeric() and set(data.schema.roles(c)) <= {"sensitive"}
+    ]
+    if not found:
+        raise DataError("The file has no continuous column: name them with columns = […]. Keys are not looked at here.")
+    return tuple(found)
+
+
+def records(data: Microdata, columns: tuple[str, ...]) -> Records:
+    """The records of a file in memory, in the order of its rows."""
+    unit = data.unit_column
+    held = data.numbered()
+    rows = native.collect(held.frame.select(unit, *columns))
+    if not rows.height:
+        raise DataError("The file has no records: there is nothing to measure.")
+    if rows[unit].null_count() or rows[unit].n_unique() < rows.height:
+        raise DataError(f"The id {unit!r} must be unique and never null for records to be told apart.")
+    units = KeyTable((unit,), rows.select(unit), np.ones(rows.height, dtype=np.int64), None)
+    return Records(held, units, _matrix(rows, columns))
+
+
+def paired(data: Microdata, original: Microdata, columns: tuple[str, ...]) -> tuple[Records, Floats]:
+    """The records of a file, and the values that each of them had in the original."""
+    require_columns(original, columns, "The original lacks a column: columns")
+    if (data.schema.id is None) != (original.schema.id is None):
+        raise DataError("The file and its original must both declare the role id, or neither: records are paired by it.")
+    ours, theirs = records(data, columns), records(original, columns)
+    if data.schema.id is None and not data.released and len(ours.values) != len(theirs.values):
+        raise DataError(
+            f"The file has {len(ours.values):,} records and the original {len(theirs.values):,}, and no id says which belong "
+            "together: declare the role id in both."
+        )
+    mine, other = ours.units.frame.columns[0], theirs.units.frame.columns[0]
+    numbered = theirs.units.frame.select(pl.col(other).alias(mine)).with_row_index("__flou_place")
+    try:
+        place = ours.units.frame.join(numbered, on=mine, how="left", maintain_order="left")["__flou_place"]
+    except pl.exceptions.PolarsError:
+        raise DataError("The ids of the file and of the original are of different types: nobody is found again.") from None
+    if place.null_count():
+        raise DataError(f"{place.null_count():,} records of the file are not in the original: they have other ids.")
+    return ours, theirs.values[place.to_numpy()]
+
+
+def spreads(values: Floats, columns: tuple[str, ...]) -> Floats:
+    """The standard deviation of each column; a constant one has none that could be compared."""
+    found = np.array([np.std(c[~np.isnan(c)], ddof=1) if (~np.isnan(c)).sum() > 1 else 0.0 for c in values.T])
+    constant = [c for c, s in zip(columns, found, strict=True) if not s > 0]
+    if constant:
+        raise DataError(f"{listed(constant)} has one value only: there is nothing to tell records apart by. Leave it out.")
+    return found
+
+
+def _matrix(rows: pl.DataFrame, columns: tuple[str, ...]) -> Floats:
+    arrays = [rows[c].cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in columns]
+    return np.stack(arrays, axis=1)

@@ -1,0 +1,78 @@
+"""How many people of a public table share each key of a file.
+
+A record of the file agrees with the people who have its known key values, whatever they have where it is null:
+local suppression hides among more people. A person of the table whose value is null agrees with no known value,
+so that what the table does not know never adds to the crowd.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.describe.microdata import Microdata
+from flou.engine.errors import DataError, listed
+from flou.engine.keys import KeyTable
+from flou.engine.method import require_columns
+from flou.risk.micro.setting import require_keys, require_sampling_weights
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def people_table(data: Microdata, public: Microdata) -> KeyTable:
+    """The public table by the keys of the file; its columns must be of the same kinds."""
+    keys = require_keys(data)
+    require_columns(public, keys, "The public table lacks a key: keys")
+    ours, theirs = data.frame.collect_schema(), public.frame.collect_schema()
+    other = [c for c in keys if ours[c] != theirs[c]]
+    if other:
+        shown = ", ".join(f"{c} is {ours[c]} here and {theirs[c]} there" for c in other)
+        raise DataError(f"The public table has other types in its keys ({shown}): they would never agree.")
+    return public.key_table(keys)
+
+
+def count_people(keys: KeyTable, public: KeyTable) -> Ints:
+    """For each key of the file the number of people who agree with it."""
+    found = np.zeros(keys.n_keys, dtype=np.int64)
+    nulls = keys.codes == -1
+    people = public.frame.with_columns(pl.Series("__flou_people", public.counts))
+    for pattern in np.unique(nulls, axis=0):
+        rows = np.flatnonzero((nulls == pattern).all(axis=1))
+        known = [c for c, null in zip(keys.columns, pattern, strict=True) if not null]
+        if not known:
+            found[rows] = public.n_records
+            continue
+        held = people.group_by(known).agg(pl.col("__flou_people").sum())
+        joined = keys.frame[rows].select(known).join(held, on=known, how="left", maintain_order="left")
+        found[rows] = joined["__flou_people"].fill_null(0).to_numpy()
+    return found
+
+
+def require_contained(keys: KeyTable, people: Ints) -> None:
+    """Refuse a public table that cannot hold everybody of the file."""
+    short = keys.counts > people
+    if short.any():
+        n = int((keys.counts - people)[short].sum())
+        rows = keys.frame.filter(short).rows()
+        raise DataError(
+            f"The public table does not contain the file: {int(short.sum()):,} keys have more records than the table has "
+            f"people ({n:,} records too many). Is it the right table, with its keys recoded as in the file? Some keys "
+            f"({', '.join(keys.columns)}): {listed(rows, 3)}."
+        )
+
+
+def population_frequencies(data: Microdata, public: Microdata | None, who: str) -> tuple[KeyTable, Floats]:
+    """The keys of a file and how many people have each: counted in a public table, else estimated by the weights."""
+    keys = data.key_table(require_keys(data))
+    if public is not None:
+        people = count_people(keys, people_table(data, public))
+        require_contained(keys, people)
+        return keys, people.astype(np.float64)
+    if keys.weights is None:
+        raise DataError(
+            f"{who} needs to know how many people share a key: give a public table with against=…, or declare the weight."
+        )
+    require_sampling_weights(data)
+    return keys, keys.weights

@@ -5,9 +5,61 @@ from typing import TYPE_CHECKING
 from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
+    from flou.risk.micro.attack_map import AttackMap
+    from flou.risk.micro.attacker import AttackerRisk
+    from flou.risk.micro.closeness import TCloseness
+    from flou.risk.micro.diversity import LDiversity
+    from flou.risk.micro.global_risk import GlobalRisk
+    from flou.risk.micro.household import HouseholdRisk
+    from flou.risk.micro.individual import IndividualRisk
+    from flou.risk.micro.interval import IntervalRisk
     from flou.risk.micro.k_anonymity import KAnonymity
+    from flou.risk.micro.k_map import KMap
+    from flou.risk.micro.likeness import BetaLikeness, DisclosureDelta
+    from flou.risk.micro.outlier import OutlierRisk
+    from flou.risk.micro.poisson import PoissonRisk
+    from flou.risk.micro.presence import Presence
+    from flou.risk.micro.suda import Suda
+    from flou.risk.micro.uniqueness import PopulationUniqueness
 
-METHODS = {"KAnonymity": "flou.risk.micro.k_anonymity"}
+METHODS = {
+    "AttackMap": "flou.risk.micro.attack_map",
+    "AttackerRisk": "flou.risk.micro.attacker",
+    "BetaLikeness": "flou.risk.micro.likeness",
+    "DisclosureDelta": "flou.risk.micro.likeness",
+    "GlobalRisk": "flou.risk.micro.global_risk",
+    "HouseholdRisk": "flou.risk.micro.household",
+    "IndividualRisk": "flou.risk.micro.individual",
+    "IntervalRisk": "flou.risk.micro.interval",
+    "KAnonymity": "flou.risk.micro.k_anonymity",
+    "KMap": "flou.risk.micro.k_map",
+    "LDiversity": "flou.risk.micro.diversity",
+    "OutlierRisk": "flou.risk.micro.outlier",
+    "PoissonRisk": "flou.risk.micro.poisson",
+    "PopulationUniqueness": "flou.risk.micro.uniqueness",
+    "Presence": "flou.risk.micro.presence",
+    "Suda": "flou.risk.micro.suda",
+    "TCloseness": "flou.risk.micro.closeness",
+}
 
-__all__ = ["METHODS", "KAnonymity"]
+__all__ = [
+    "METHODS",
+    "AttackMap",
+    "AttackerRisk",
+    "BetaLikeness",
+    "DisclosureDelta",
+    "GlobalRisk",
+    "HouseholdRisk",
+    "IndividualRisk",
+    "IntervalRisk",
+    "KAnonymity",
+    "KMap",
+    "LDiversity",
+    "OutlierRisk",
+    "PoissonRisk",
+    "PopulationUniqueness",
+    "Presence",
+    "Suda",
+    "TCloseness",
+]
 __getattr__, __dir__ = attach(__name__, METHODS)

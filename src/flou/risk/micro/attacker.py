@@ -44,7 +44,9 @@ class AttackerRisk(RiskMeasure):
     title: ClassVar[str] = "attacker models"
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
-    attacker: Literal["prosecutor", "journalist", "marketer"] = Field("prosecutor", description="what the attacker knows")
+    attacker: Literal["prosecutor", "journalist", "marketer"] = Field(
+        "prosecutor", description="what the attacker knows"
+    )
     threshold: Share = Field(0.2, description="a record is at risk when the chance of being right is larger")
     missing: Missing = Field("pessimistic", description="for a prosecutor: what an undetermined value may stand for")
 

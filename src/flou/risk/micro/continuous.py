@@ -38,9 +38,7 @@ def continuous_columns(data: Microdata, given: tuple[str, ...] | None) -> tuple[
         if hidden:
             raise ParameterError(f"columns names {listed(hidden)}, which is never published.")
         return given
-    found = [
-        c for c in data.columns if schema[c].is_numeric() and set(data.schema.roles(c)) <= {"sensitive"}
-    ]
+    found = [c for c in data.columns if schema[c].is_numeric() and set(data.schema.roles(c)) <= {"sensitive"}]
     if not found:
         raise DataError("The file has no continuous column: name them with columns = […]. Keys are not looked at here.")
     return tuple(found)
@@ -63,19 +61,23 @@ def paired(data: Microdata, original: Microdata, columns: tuple[str, ...]) -> tu
     """The records of a file, and the values that each of them had in the original."""
     require_columns(original, columns, "The original lacks a column: columns")
     if (data.schema.id is None) != (original.schema.id is None):
-        raise DataError("The file and its original must both declare the role id, or neither: records are paired by it.")
+        raise DataError(
+            "The file and its original must both declare the role id, or neither: records are paired by it."
+        )
     ours, theirs = records(data, columns), records(original, columns)
     if data.schema.id is None and not data.released and len(ours.values) != len(theirs.values):
         raise DataError(
-            f"The file has {len(ours.values):,} records and the original {len(theirs.values):,}, and no id says which belong "
-            "together: declare the role id in both."
+            f"The file has {len(ours.values):,} records and the original {len(theirs.values):,}, and no id says which "
+            "belong together: declare the role id in both."
         )
     mine, other = ours.units.frame.columns[0], theirs.units.frame.columns[0]
     numbered = theirs.units.frame.select(pl.col(other).alias(mine)).with_row_index("__flou_place")
     try:
         place = ours.units.frame.join(numbered, on=mine, how="left", maintain_order="left")["__flou_place"]
     except pl.exceptions.PolarsError:
-        raise DataError("The ids of the file and of the original are of different types: nobody is found again.") from None
+        raise DataError(
+            "The ids of the file and of the original are of different types: nobody is found again."
+        ) from None
     if place.null_count():
         raise DataError(f"{place.null_count():,} records of the file are not in the original: they have other ids.")
     return ours, theirs.values[place.to_numpy()]
@@ -86,7 +88,9 @@ def spreads(values: Floats, columns: tuple[str, ...]) -> Floats:
     found = np.array([np.std(c[~np.isnan(c)], ddof=1) if (~np.isnan(c)).sum() > 1 else 0.0 for c in values.T])
     constant = [c for c, s in zip(columns, found, strict=True) if not s > 0]
     if constant:
-        raise DataError(f"{listed(constant)} has one value only: there is nothing to tell records apart by. Leave it out.")
+        raise DataError(
+            f"{listed(constant)} has one value only: there is nothing to tell records apart by. Leave it out."
+        )
     return found
 
 

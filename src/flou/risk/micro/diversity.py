@@ -72,7 +72,7 @@ class LDiversity(RiskMeasure):
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         columns = sensitive_columns(data, self.sensitive)
         if self.groups is not None and len(columns) > 1:
-            raise ParameterError("groups are values of one sensitive column: name it with sensitive = \"…\".")
+            raise ParameterError('groups are values of one sensitive column: name it with sensitive = "…".')
         classes = [sensitive_classes(data, c, self._groups, self.level) for c in columns]
         found = [reached(c, self.kind, float(self.c), self.missing) for c in classes]
         keys = classes[0].keys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def integer_classes(bounds: Sequence[int]) -> list[str]:
 def number_classes(bounds: Sequence[float]) -> list[str]:
     """Names of classes of numbers by their lower bounds: `0–0.05`, `0.05–0.1`, `0.1+`."""
     shown = [f"{b:.4g}" for b in bounds]
-    return [*(f"{a}–{b}" for a, b in zip(shown[:-1], shown[1:], strict=True)), f"{shown[-1]}+"]
+    return [*(f"{a}–{b}" for a, b in pairwise(shown)), f"{shown[-1]}+"]
 
 
 def without_small_classes(classes: pl.DataFrame, min_count: int) -> pl.DataFrame:

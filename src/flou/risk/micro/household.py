@@ -30,9 +30,7 @@ from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.individual import find_risks, no_interval
 from flou.risk.micro.setting import key_space, require_sampling_weights
 
-_LOG, _KNOWN, _SIZE, _LOW, _HIGH = (
-    f"{native.RESERVED}{name}" for name in ("log", "known", "size", "low", "high")
-)
+_LOG, _KNOWN, _SIZE, _LOW, _HIGH = (f"{native.RESERVED}{name}" for name in ("log", "known", "size", "low", "high"))
 #: log(1 - r) is added up in whole numbers of this unit: the same sum in any order of the rows.
 _UNIT = 2.0**-40
 #: So are the risks of households.
@@ -64,7 +62,9 @@ class HouseholdRisk(RiskMeasure):
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         if data.schema.household is None:
-            raise SchemaError("No household is declared: say which column numbers them, with household=… or in a schema.")
+            raise SchemaError(
+                "No household is declared: say which column numbers them, with household=… or in a schema."
+            )
         require_sampling_weights(data)
         space = key_space(data)
         households, risks = _households(data, space.keys, find_risks(space, self.missing))

@@ -64,7 +64,9 @@ class KMap(RiskMeasure):
             },
             notes=()
             if against is not None
-            else (Note("The people behind a key are estimated by the weights, which guarantees nothing for rare keys."),),
+            else (
+                Note("The people behind a key are estimated by the weights, which guarantees nothing for rare keys."),
+            ),
             keys=keys,
             key_values=people if against is None else people.astype(np.int64),
             unit_label="people",

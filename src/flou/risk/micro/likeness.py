@@ -129,8 +129,8 @@ class BetaLikeness(_RelativeGain):
     """Share of records in a class where a sensitive value is too much more likely than in the whole.
 
     Reference: Cao & Karras (2012), as ARX has it.
-    Result: `.value` the share of records in classes that break β, `.beta` the largest gain (p - q) / q, `.units` that of
-    each record's class.
+    Result: `.value` the share of records in classes that break β, `.beta` the largest gain (p - q) / q, `.units` that
+    of each record's class.
     """
 
     reference: ClassVar[str] = "cao2012"

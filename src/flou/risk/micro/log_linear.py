@@ -103,8 +103,8 @@ def fit(table: Table, terms: Sequence[Term], possible: Table | None = None, star
             return Fit(means, tuple(terms), *_distance(table, means), *_size(terms, table, possible), cycle)
     deviance = _distance(table, means)[0]
     raise NotConvergedError(
-        f"The log-linear model did not converge: after {MAX_CYCLES} cycles a margin is still {far:,.3g} records off and "
-        f"the deviance is {deviance:,.4g}. There is no estimate; take a simpler formula or coarser keys."
+        f"The log-linear model did not converge: after {MAX_CYCLES} cycles a margin is still {far:,.3g} records off, "
+        f"and the deviance is {deviance:,.4g}. There is no estimate; take a simpler formula or coarser keys."
     )
 
 

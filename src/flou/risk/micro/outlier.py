@@ -51,7 +51,9 @@ class OutlierRisk(RiskMeasure):
         figures, bound = self._distances(held.values, whole) if self.robust else (self._beyond(held.values, whole), 0.0)
         at_risk = figures > bound
         n, n_at_risk = held.units.n_records, int(at_risk.sum())
-        bounds = around(float(np.nextafter(bound, np.inf)), 0.0, 1.0, 2.0, 5.0, 10.0, 20.0) if self.robust else [0, 1, 2, 3]
+        bounds = (
+            around(float(np.nextafter(bound, np.inf)), 0.0, 1.0, 2.0, 5.0, 10.0, 20.0) if self.robust else [0, 1, 2, 3]
+        )
         return self._result(
             held.data,
             value=n_at_risk / n,
@@ -59,7 +61,7 @@ class OutlierRisk(RiskMeasure):
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
                 "highest": float(figures.max()),
-                "bound": bound if self.robust else None,
+                **({"bound": bound} if self.robust else {}),
                 "n_at_risk": n_at_risk,
                 "n_columns": len(columns),
                 "n_records": n,

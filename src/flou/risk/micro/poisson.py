@@ -50,7 +50,9 @@ class PoissonRisk(RiskMeasure):
     reference: ClassVar[str] = "skinner2008"
     title: ClassVar[str] = "Poisson log-linear risk"
 
-    formula: str = Field("main", description='margins of the model, as in "sex + age * region"; main, two-way or search')
+    formula: str = Field(
+        "main", description='margins of the model, as in "sex + age * region"; main, two-way or search'
+    )
     sampling_fraction: float | None = Field(
         None, gt=0, le=1, description="share of the population in the file; default: by the weights, else all"
     )

@@ -57,8 +57,8 @@ def require_contained(keys: KeyTable, people: Ints) -> None:
         n = int((keys.counts - people)[short].sum())
         rows = keys.frame.filter(short).rows()
         raise DataError(
-            f"The public table does not contain the file: {int(short.sum()):,} keys have more records than the table has "
-            f"people ({n:,} records too many). Is it the right table, with its keys recoded as in the file? Some keys "
+            f"The public table does not contain the file: {int(short.sum()):,} keys have more records than the table "
+            f"has people ({n:,} records too many). Is it the right table, with its keys recoded as in the file? Some keys "
             f"({', '.join(keys.columns)}): {listed(rows, 3)}."
         )
 
@@ -72,7 +72,8 @@ def population_frequencies(data: Microdata, public: Microdata | None, who: str) 
         return keys, people.astype(np.float64)
     if keys.weights is None:
         raise DataError(
-            f"{who} needs to know how many people share a key: give a public table with against=…, or declare the weight."
+            f"{who} needs to know how many people share a key: give a public table with against=…, or declare the "
+            "weight."
         )
     require_sampling_weights(data)
     return keys, keys.weights

@@ -97,13 +97,16 @@ def _pitman(held: ClassSizes) -> float:
         return float(-(classes - records + within) / n)
 
     starts = [(a, b) for a in (-2.0, 0.0, 1.5) for b in (0.0, np.log(u))]
-    tries = [minimize(loss, s, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000}) for s in starts]
+    tries = [
+        minimize(loss, s, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000})
+        for s in starts
+    ]
     best = min(tries, key=lambda t: float(t.fun))
     alpha, theta = float(expit(best.x[0])), float(np.exp(best.x[1]) - expit(best.x[0]))
     if not best.success or alpha > 1 - 1e-6 or theta > 1e3 * n:
         raise NotConvergedError(
-            f"Pitman's model has no maximum here (α = {alpha:.4g}, θ = {theta:,.4g}, deviance {2 * n * best.fun:,.4g}): there "
-            "is no estimate. Nearly all classes may have one size; take another model."
+            f"Pitman's model has no maximum here (α = {alpha:.4g}, θ = {theta:,.4g}, deviance {2 * n * best.fun:,.4g}): "
+            "there is no estimate. Nearly all classes may have one size; take another model."
         )
     population = held.population
     log_share = gammaln(theta + 1) - gammaln(theta + alpha) + gammaln(theta + alpha + population - 1)
@@ -136,8 +139,8 @@ def _snb(held: ClassSizes) -> float:
     best = min((least_squares(gap, s, bounds=bounds) for s in starts), key=lambda t: float(t.cost))
     if not two or best.cost > 1e-10:
         raise NotConvergedError(
-            f"The negative binomial model does not fit these class sizes (remaining misfit {2 * best.cost:.4g}): there is "
-            "no estimate. Take another model."
+            f"The negative binomial model does not fit these class sizes (misfit {2 * best.cost:.4g}): there is no "
+            "estimate. Take another model."
         )
     alpha, q = float(np.exp(best.x[0])), float(expit(best.x[1]))
-    return n_classes * (1 - q) ** alpha
+    return float(n_classes * (1 - q) ** alpha)

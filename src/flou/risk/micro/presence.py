@@ -54,8 +54,8 @@ class Presence(RiskMeasure):
         keys = data.key_table(require_keys(data))
         if any(keys.frame[c].null_count() for c in keys.columns):
             raise DataError(
-                "Some keys of the file are undetermined, so that a record belongs to several classes of the public table: "
-                "presence is measured on complete keys. Recode instead of suppressing, or drop those records."
+                "Some keys of the file are undetermined, so that a record belongs to several classes of the public "
+                "table: presence is measured on complete keys. Recode instead of suppressing, or drop those records."
             )
         public = people_table(data, against)
         people = count_people(keys, public)

@@ -101,8 +101,8 @@ def _concentrate(z: Floats, centre: Floats, cov: Floats) -> tuple[float, Floats,
         sign, log = np.linalg.slogdet(cov)
         if sign <= 0:
             raise DataError(
-                "Half of the records or more lie on a line or plane, so that distances have no scale. Leave out columns "
-                "that are computed from the others, or that most records have the same value in."
+                "Half of the records or more lie on a line or plane, so that distances have no scale. Leave out "
+                "columns that are computed from the others, or that most records have the same value in."
             )
         if not log < last - 1e-12:
             break

@@ -61,7 +61,10 @@ class Suda(RiskMeasure):
             raise ParameterError(f"max_size = {largest} is larger than the number of keys: there are {len(columns)}.")
         table = data.key_table(columns)
         codes = table.codes
-        weight = [math.prod(len(columns) - i for i in range(s, min(largest, len(columns) - 1) + 1)) for s in range(largest + 1)]
+        weight = [
+            math.prod(len(columns) - i for i in range(s, min(largest, len(columns) - 1) + 1))
+            for s in range(largest + 1)
+        ]
         scores = np.zeros(table.n_keys)
         parts = np.zeros(len(columns))
         smallest = np.zeros(table.n_keys, dtype=np.int8)
@@ -87,7 +90,10 @@ class Suda(RiskMeasure):
                 "sampling_fraction": fraction,
                 "n_at_risk": n_special,
                 "n_records": table.n_records,
-                **{f"contribution_{c}": p / total if total else 0.0 for c, p in zip(columns, parts.tolist(), strict=True)},
+                **{
+                    f"contribution_{c}": p / total if total else 0.0
+                    for c, p in zip(columns, parts.tolist(), strict=True)
+                },
             },
             figure_labels={
                 "highest": "highest score",
@@ -133,9 +139,7 @@ def dis_scores(scores: Floats, counts: NDArray[np.int64], n_columns: int, fracti
     return out
 
 
-def _contributions(
-    table: KeyTable, largest: int, weight: list[int], scores: Floats, chances: Floats
-) -> pl.DataFrame:
+def _contributions(table: KeyTable, largest: int, weight: list[int], scores: Floats, chances: Floats) -> pl.DataFrame:
     """For each key the DIS score and the share of the score that each column has a part in: searched again."""
     parts = np.zeros((len(table.columns), table.n_keys))
     for chosen, rows in minimal_uniques(table.codes, table.counts, largest):
@@ -144,9 +148,7 @@ def _contributions(
     parts /= np.where(scores > 0, scores, 1.0)
     taken = table.frame.columns
     columns = [pl.Series(unused("dis", taken), chances)]
-    columns += [
-        pl.Series(unused(f"contribution.{c}", taken), parts[j]) for j, c in enumerate(table.columns)
-    ]
+    columns += [pl.Series(unused(f"contribution.{c}", taken), parts[j]) for j, c in enumerate(table.columns)]
     return pl.DataFrame(columns)
 
 

@@ -40,7 +40,9 @@ class PopulationUniqueness(RiskMeasure):
     reference: ClassVar[str] = "dankar2012"
     title: ClassVar[str] = "population uniqueness"
 
-    model: Literal["dankar", "pitman", "zayatz", "snb"] = Field("dankar", description="estimator, or the rule that chooses")
+    model: Literal["dankar", "pitman", "zayatz", "snb"] = Field(
+        "dankar", description="estimator, or the rule that chooses"
+    )
     sampling_fraction: float | None = Field(
         None, gt=0, le=1, description="share of the population in the file; default: by the weights, else all"
     )

@@ -1,0 +1,286 @@
+"""An assessment by attack: what an intruder could do with the file, and how many records each attack reaches.
+
+Each attack is put to the file with the model that answers it (`flou.risk.attacks`, after Ben Fredj 2017): identity with
+k-anonymity, homogeneity with distinct l-diversity, background knowledge with recursive l-diversity, similarity
+with l-diversity on groups of values, skewness with t-closeness, presence with δ-presence against a public table,
+exact amounts by counting the values that one record alone has.
+
+An attack that could not be measured counts as open: the result says what is missing. It fails where a key or a
+sensitive column is not declared: nobody asks about a column that the schema does not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from flou.describe.microdata import Microdata
+from flou.engine import native
+from flou.engine.charts import Look, bars
+from flou.engine.errors import ParameterError
+from flou.engine.keys import KeyTable
+from flou.engine.method import RiskMeasure
+from flou.engine.note import Note
+from flou.engine.parameters import Columns, Number, Pairs, Share
+from flou.engine.result import RiskResult
+from flou.engine.values import percent, settings_text
+from flou.engine.words import Words
+from flou.risk.attacks import ATTACKS, AttackKind, AttackName
+from flou.risk.micro.closeness import TCloseness
+from flou.risk.micro.diversity import LDiversity
+from flou.risk.micro.frequency import Missing
+from flou.risk.micro.k_anonymity import KAnonymity
+from flou.risk.micro.presence import Presence
+from flou.risk.micro.setting import require_keys
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Status = Literal["closed", "open", "not measured"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One attack: what measured it, the share of records it reaches, or why it could not be measured."""
+
+    attack: AttackKind
+    measure: str = ""
+    share: float | None = None
+    why: Note | None = None
+
+    @property
+    def status(self) -> Status:
+        return "not measured" if self.share is None else "open" if self.share > 0 else "closed"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Assessment(RiskResult):
+    """A result with one line an attack: `.lines`, and `.open`, those that are not closed."""
+
+    lines: tuple[Line, ...] = field(default=(), repr=False)
+
+    @property
+    def open(self) -> tuple[AttackName, ...]:
+        """Attacks that reach somebody, or that nobody has measured."""
+        return tuple(line.attack.name for line in self.lines if line.status != "closed")
+
+    def summary(self) -> str:
+        """One page of text, 80 columns wide."""
+        rows = [("attack", "status", "records", "measured by")]
+        for line in self.lines:
+            shown = "" if line.share is None else f"{percent(line.share)}%"
+            rows.append((line.attack.title, line.status, shown, line.measure or str(line.why or "")))
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        text = [self._heading]
+        for name, status, shown, by in rows:
+            start = f"  {name:<{widths[0]}}  {status:<{widths[1]}}  {shown:>{widths[2]}}  "
+            text += _wrapped(start, by)
+        reached = (
+            f"{percent(self.value)}% of {self.keys.n_records:,} records are open to one or more of those measured."
+        )
+        text.append(reached if self.value else "No record is open to an attack that was measured.")
+        text += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(text)
+
+
+def _wrapped(start: str, text: str) -> list[str]:
+    import textwrap
+
+    lines = textwrap.wrap(text, max(20, 79 - len(start))) or [""]
+    return [(start + lines[0]).rstrip(), *(" " * len(start) + line for line in lines[1:])]
+
+
+class AttackMap(RiskMeasure):
+    """Assess a file by attack: which ones reach whom, which stay open because nothing measures them.
+
+    Reference: Ben Fredj (2017), in its cautious reading.
+    Result: `.value` the share of records that an attack reaches, `.lines` one line an attack, `.open` the attacks
+    that are not closed, `.units` how many attacks reach each record, `.summary()` one page.
+    """
+
+    reference: ClassVar[str] = "benfredj2017"
+    title: ClassVar[str] = "assessment by attack"
+    compares_with: ClassVar[Literal["original", "population"] | None] = "population"
+
+    k: int = Field(3, ge=1, description="identity: smallest number of records that must share a key")
+    l: Number = Field(2, ge=1, description="homogeneity, background and similarity: smallest diversity")  # noqa: E741
+    c: Number = Field(2, gt=0, description="background: how often the most frequent value may occur")
+    t: Share = Field(0.3, description="skewness: largest distance from the whole file")
+    high: Share = Field(0.5, description="presence: largest share of a class that may be in the file")
+    missing: Missing = Field("pessimistic", description="what an undetermined key may stand for")
+    sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
+    groups: Pairs | None = Field(None, description="similarity: sensitive values that are alike, value = group")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AttackMap:
+        if not float(self.l).is_integer():
+            raise ParameterError(f"l = {self.l} is not a whole number.")
+        return self
+
+    def _measure(self, data: Microdata, against: Microdata | None, counts: Any) -> Assessment:
+        keys = data.key_table(require_keys(data))
+        reached = np.zeros(keys.n_keys, dtype=np.int64)
+        lines = []
+        for attack in ATTACKS:
+            line, flags = self._put(attack, data, against, keys)
+            lines.append(line)
+            if flags is not None:
+                reached += flags
+        at_risk = reached > 0
+        n, n_at_risk = keys.n_records, int(keys.counts[at_risk].sum())
+        n_open = sum(line.status != "closed" for line in lines)
+        return Assessment(
+            method=self.name(),
+            title=self.title,
+            settings=self.shown_settings(),
+            measured_on="release" if data.released else "original",
+            test_only=data.marks.test_only,
+            data=data,
+            value=n_at_risk / n,
+            value_label="share of records that an attack reaches",
+            no_interval="the file is measured as it is: nothing is estimated",
+            figures={
+                **{line.attack.name: line.share for line in lines},
+                "n_open": n_open,
+                "n_at_risk": n_at_risk,
+                "n_records": n,
+            },
+            figure_labels={
+                "identity": "identity",
+                "homogeneity": "homogeneity",
+                "background": "background knowledge",
+                "similarity": "similarity",
+                "skewness": "skewness",
+                "presence": "presence",
+                "amounts": "exact amounts",
+                "n_open": "attacks that are not closed",
+                "n_at_risk": "records that an attack reaches",
+                "n_records": "records",
+            },
+            notes=tuple(line.why for line in lines if line.why is not None),
+            keys=keys,
+            key_values=reached,
+            unit_label="attacks",
+            at_risk=at_risk,
+            largest_first=True,
+            chart=attack_chart,
+            lines=tuple(lines),
+        )
+
+    def _put(
+        self, attack: AttackKind, data: Microdata, against: Microdata | None, keys: KeyTable
+    ) -> tuple[Line, NDArray[np.int64] | None]:
+        """Put one attack to the file: its line, and which keys it reaches where it goes by keys."""
+        if attack.name == "amounts":
+            return _amounts(attack, data), None
+        why = self._missing(attack.name, data, against)
+        if why is not None:
+            return Line(attack, why=why), None
+        models = self._models(attack.name, data)
+        flags = np.zeros(keys.n_keys, dtype=bool)
+        for model in models:
+            result = model.measure(data, against=against if attack.name == "presence" else None)
+            flags[keys.locate(result.keys.frame)] |= result.at_risk
+        # presence is a matter of the people of the public table, not of the records alone
+        share = result.value if len(models) == 1 else int(keys.counts[flags].sum()) / keys.n_records
+        shown = "; ".join(f"{model.title} ({_short(model)})" for model in models)
+        return Line(attack, shown, share), flags.astype(np.int64)
+
+    def _missing(self, attack: AttackName, data: Microdata, against: Microdata | None) -> Note | None:
+        """What the file lacks for an attack to be measured."""
+        if attack == "presence" and against is None:
+            return Note("presence needs a public table of the people who could be in the file: against=…")
+        if attack in ("homogeneity", "background", "similarity", "skewness"):
+            columns = self._columns(data)
+            if not columns:
+                return Note("what people could learn is not declared: name the sensitive columns")
+            if attack == "similarity" and self.groups is None and not self._grouped(data):
+                return Note("similarity needs to know which sensitive values are alike: a hierarchy, or groups")
+        return None
+
+    def _columns(self, data: Microdata) -> tuple[str, ...]:
+        return self.sensitive if self.sensitive is not None else data.schema.sensitive
+
+    def _grouped(self, data: Microdata) -> tuple[str, ...]:
+        """The sensitive columns whose schema says which values are alike."""
+        return tuple(c for c in self._columns(data) if c in data.schema.hierarchies)
+
+    def _models(self, attack: AttackName, data: Microdata) -> list[RiskMeasure]:
+        columns = self.sensitive
+        if attack == "identity":
+            return [KAnonymity(k=self.k, missing=self.missing)]
+        if attack == "homogeneity":
+            return [LDiversity(l=self.l, sensitive=columns)]
+        if attack == "background":
+            return [LDiversity(l=self.l, kind="recursive", c=self.c, sensitive=columns)]
+        if attack == "presence":
+            return [Presence(low=0.0, high=self.high)]
+        if attack == "similarity":
+            if self.groups is not None:
+                return [LDiversity(l=self.l, sensitive=columns, groups=self.groups)]
+            return [LDiversity(l=self.l, sensitive=self._grouped(data), level=1)]
+        # amounts are the farther apart the more they differ, categories are not
+        schema = data.frame.collect_schema()
+        amounts = tuple(c for c in self._columns(data) if schema[c].is_numeric())
+        others = tuple(c for c in self._columns(data) if c not in amounts)
+        found: list[RiskMeasure] = [TCloseness(t=self.t, sensitive=others)] if others else []
+        return [*found, TCloseness(t=self.t, distance="ordered", sensitive=amounts)] if amounts else found
+
+
+def _short(measure: RiskMeasure) -> str:
+    """The settings that tell a measure apart from its defaults."""
+    table = measure.to_table()
+    table.pop("method")
+    return settings_text({k: v for k, v in table.items() if k != "groups"})
+
+
+def _amounts(attack: AttackKind, data: Microdata) -> Line:
+    """Numbers that would be published exactly, and the share of records that are alone with one of them."""
+    schema = data.frame.collect_schema()
+    columns = [c for c in data.columns if schema[c].is_numeric() and set(data.schema.roles(c)) <= {"sensitive"}]
+    shares = {c: n / data.n_records for c, n in _alone(data, columns)}
+    if not shares:
+        return Line(attack, "no column of numbers but keys", 0.0)
+    worst = max(shares, key=lambda c: shares[c])
+    return Line(attack, f"values that one record alone has: {worst}", shares[worst])
+
+
+def _alone(data: Microdata, columns: list[str]) -> Iterator[tuple[str, int]]:
+    """For each column the number of values that occur once."""
+    count = f"{native.RESERVED}n"
+    for column in columns:
+        held = data.frame.select(column).drop_nulls().group_by(column).agg(nw.len().cast(nw.Int64).alias(count))
+        single = held.filter(nw.col(count) == 1).select(nw.len().cast(nw.Int64).alias(count))
+        yield column, int(native.collect(single).item())
+
+
+def attack_chart(result: RiskResult, look: Look) -> alt.Chart:
+    """The share of records that each attack reaches; what was not measured is not drawn."""
+    words = Words(look.language)
+    lines = [line for line in getattr(result, "lines", ()) if line.share is not None]
+    n = result.keys.n_records
+    # a share of few records is drawn as none: it could be counted back
+    shown = [0.0 if 0 < line.share * n < look.min_count else line.share for line in lines]
+    frame = pl.DataFrame(
+        {
+            "attack": [words(line.attack.title) for line in lines],
+            "share": shown,
+            "at_risk": [s > 0 for s in shown],
+        }
+    )
+    return bars(
+        frame,
+        category="attack",
+        value="share",
+        flag="at_risk",
+        titles=("attack", "share of records"),
+        flag_names=("open", "closed"),
+        look=look,
+    )

@@ -82,11 +82,12 @@ class Assessment(RiskResult):
         for name, status, shown, by in rows:
             start = f"  {name:<{widths[0]}}  {status:<{widths[1]}}  {shown:>{widths[2]}}  "
             text += _wrapped(start, by)
-        reached = (
-            f"{percent(self.value)}% of {self.keys.n_records:,} records are open to one or more of those measured."
-        )
-        text.append(reached if self.value else "No record is open to an attack that was measured.")
-        text += [f"  Note: {note}" for note in self.notes]
+        if self.value:
+            text.append(
+                f"The most successful of these reaches {percent(self.value)}% of {self.keys.n_records:,} records."
+            )
+        else:
+            text.append("None that was measured reaches a record.")
         return "\n".join(text)
 
 
@@ -101,7 +102,7 @@ class AttackMap(RiskMeasure):
     """Assess a file by attack: which ones reach whom, which stay open because nothing measures them.
 
     Reference: Ben Fredj (2017), in its cautious reading.
-    Result: `.value` the share of records that an attack reaches, `.lines` one line an attack, `.open` the attacks
+    Result: `.value` the share that the most successful attack reaches, `.lines` one line an attack, `.open` the attacks
     that are not closed, `.units` how many attacks reach each record, `.summary()` one page.
     """
 
@@ -143,8 +144,8 @@ class AttackMap(RiskMeasure):
             measured_on="release" if data.released else "original",
             test_only=data.marks.test_only,
             data=data,
-            value=n_at_risk / n,
-            value_label="share of records that an attack reaches",
+            value=max(line.share or 0.0 for line in lines),
+            value_label="share of records that the most successful attack reaches",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
                 **{line.attack.name: line.share for line in lines},
@@ -161,7 +162,7 @@ class AttackMap(RiskMeasure):
                 "presence": "presence",
                 "amounts": "exact amounts",
                 "n_open": "attacks that are not closed",
-                "n_at_risk": "records that an attack reaches",
+                "n_at_risk": "records that an attack by keys reaches",
                 "n_records": "records",
             },
             notes=tuple(line.why for line in lines if line.why is not None),

@@ -58,8 +58,8 @@ def require_contained(keys: KeyTable, people: Ints) -> None:
         rows = keys.frame.filter(short).rows()
         raise DataError(
             f"The public table does not contain the file: {int(short.sum()):,} keys have more records than the table "
-            f"has people ({n:,} records too many). Is it the right table, with its keys recoded as in the file? Some keys "
-            f"({', '.join(keys.columns)}): {listed(rows, 3)}."
+            f"has people ({n:,} records too many). Is it the right table, with its keys recoded as in the file? Some "
+            f"keys ({', '.join(keys.columns)}): {listed(rows, 3)}."
         )
 
 

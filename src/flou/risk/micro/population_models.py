@@ -105,8 +105,8 @@ def _pitman(held: ClassSizes) -> float:
     alpha, theta = float(expit(best.x[0])), float(np.exp(best.x[1]) - expit(best.x[0]))
     if not best.success or alpha > 1 - 1e-6 or theta > 1e3 * n:
         raise NotConvergedError(
-            f"Pitman's model has no maximum here (α = {alpha:.4g}, θ = {theta:,.4g}, deviance {2 * n * best.fun:,.4g}): "
-            "there is no estimate. Nearly all classes may have one size; take another model."
+            f"Pitman's model has no maximum here (α = {alpha:.4g}, θ = {theta:,.4g}, deviance "
+            f"{2 * n * best.fun:,.4g}): there is no estimate. Nearly all classes may have one size; take another model."
         )
     population = held.population
     log_share = gammaln(theta + 1) - gammaln(theta + alpha) + gammaln(theta + alpha + population - 1)

@@ -182,6 +182,11 @@ class Protection(Method):
     #: What it claims to keep unchanged; contract tests check each claim on every release.
     preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = ()
 
+    @property
+    def recodes(self) -> str | None:
+        """The column that it maps value by value, in the same way in any file; None where it does not."""
+        return None
+
     def protect(self, data: Any, *, secret: Secret | int | None = None) -> Release:
         """Protect microdata (or go on from a release): a plan of one step."""
         return carry_out((self,), data, Secret.of(secret))

@@ -63,7 +63,7 @@ class Output:
 
 
 FORMATS = ("parquet", "csv", "arrow")
-SECTIONS = ("title", "data", "secrets", *STAGES, "policy", "output")
+SECTIONS = ("title", "data", "population", "secrets", *STAGES, "policy", "output")
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,8 @@ class Plan:
     #: A text, or one a language.
     title: str | Mapping[str, str] = field(default="", kw_only=True)
     data: DataSource | None = field(default=None, kw_only=True)
+    #: A public table of the people who could be in the file, for the measures that ask for one.
+    population: DataSource | None = field(default=None, kw_only=True)
     secrets: SecretSource | None = field(default=None, kw_only=True)
     policy: Mapping[str, Any] | None = field(default=None, kw_only=True)
     output: Output = field(default_factory=Output, kw_only=True)
@@ -103,7 +105,13 @@ class Plan:
                     raise PlanError(f"A plan's {name} are objects of kind {kind.__name__}; given {method!r}.")
 
     def _check_sections(self) -> None:
-        kinds = {"data": DataSource, "secrets": SecretSource, "policy": Mapping, "output": Output}
+        kinds = {
+            "data": DataSource,
+            "population": DataSource,
+            "secrets": SecretSource,
+            "policy": Mapping,
+            "output": Output,
+        }
         for name, kind in kinds.items():
             held = getattr(self, name)
             if not (isinstance(held, kind) or (held is None and name != "output")):
@@ -157,6 +165,7 @@ class Plan:
                 comparisons=_methods(table, "compare", Utility),
                 title=table.get("title", ""),
                 data=_section(DataSource, table["data"], "data") if "data" in table else None,
+                population=_section(DataSource, table["population"], "population") if "population" in table else None,
                 secrets=_section(SecretSource, table["secrets"], "secrets") if "secrets" in table else None,
                 policy=policy,
                 output=output,
@@ -172,7 +181,11 @@ class Plan:
         languages = self.output.languages
         if not languages or set(languages) - set(LANGUAGES) or len(set(languages)) < len(languages):
             raise PlanError(f"[output] asks for languages {list(languages)!r}; known: en, fr, none twice.")
-        for section, uri in (("data", self.data.source if self.data else ""), ("output", self.output.database or "")):
+        for section, uri in (
+            ("data", self.data.source if self.data else ""),
+            ("population", self.population.source if self.population else ""),
+            ("output", self.output.database or ""),
+        ):
             if has_password(uri):
                 raise PlanError(
                     f"[{section}] names a database with its password, which never stands in a plan: leave it to "
@@ -182,8 +195,9 @@ class Plan:
             raise PlanError("[output] database and table go together: the one says where, the other what to write.")
         if self.output.database is not None and not is_database(self.output.database):
             raise PlanError(f"[output] database = {self.output.database!r} is not postgresql://user@host/name.")
-        if self.data is not None and self.data.engine is not None:
-            require_engine(self.data.engine, PlanError, "[data] ")
+        for name, source in (("data", self.data), ("population", self.population)):
+            if source is not None and source.engine is not None:
+                require_engine(source.engine, PlanError, f"[{name}] ")
 
     def to_toml(self) -> str:
         """The plan as TOML text; reading it back gives an equal plan."""
@@ -197,7 +211,7 @@ class Plan:
         table: dict[str, Any] = {}
         if self.title:
             table["title"] = dict(self.title) if isinstance(self.title, Mapping) else self.title
-        for name, section in (("data", self.data), ("secrets", self.secrets)):
+        for name, section in (("data", self.data), ("population", self.population), ("secrets", self.secrets)):
             if section is not None:
                 table[name] = {k: v for k, v in asdict(section).items() if v is not None}
         for name, methods in (

@@ -15,22 +15,24 @@ from flou.engine.words import LANGUAGES
 def plan_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a plan file."""
     string = {"type": "string"}
+    source = _table(
+        {
+            "source": string,
+            "schema": string,
+            "engine": {"anyOf": [{"enum": list(ENGINES)}, {"type": "string", "pattern": "^spark://"}]},
+            "table": string,
+            "sheet": string,
+            "delimiter": string,
+            "encoding": string,
+            "decimal": {"enum": [".", ","]},
+        },
+        ["source"],
+    )
     sections: dict[str, Any] = {
         "flou": {"const": toml.FORMAT, "description": "format of this file"},
         "title": {"anyOf": [string, _table(dict.fromkeys(LANGUAGES, string), [])]},
-        "data": _table(
-            {
-                "source": string,
-                "schema": string,
-                "engine": {"anyOf": [{"enum": list(ENGINES)}, {"type": "string", "pattern": "^spark://"}]},
-                "table": string,
-                "sheet": string,
-                "delimiter": string,
-                "encoding": string,
-                "decimal": {"enum": [".", ","]},
-            },
-            ["source"],
-        ),
+        "data": source,
+        "population": source,
         "secrets": _table({"file": string, "environment": string}, []),
         "policy": {"type": "object"},
         "output": _table(

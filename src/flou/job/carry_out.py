@@ -10,6 +10,7 @@ from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.microdata import Microdata
 from flou.describe.profile import Profile
 from flou.engine.errors import PlanError
+from flou.engine.method import carry_out as protect_steps
 from flou.engine.note import Note
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress, listening, tell
@@ -17,7 +18,7 @@ from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.secret import Secret
 from flou.engine.values import settings_text
-from flou.job.source import find_secret, plan_data
+from flou.job.source import find_secret, plan_data, plan_population
 from flou.reporting.document import Report
 
 
@@ -76,16 +77,18 @@ def carry_out(
         policy = Policy.of_plan(plan.policy, plan.folder) if plan.policy is not None else None
         if policy is not None:
             _require_measured(policy, plan)
+        _require_population(plan)
         key = find_secret(secret, plan)
         tell("read", 0, 1)
         original = plan_data(plan, engine)
         profile = Profile.of(original)
         clock.lap("read")
-        before = _measured(plan, original, "before")
+        population = plan_population(plan, original.schema, engine)
+        before = _measured(plan, original, None, population)
         clock.lap("measure before")
         release = plan.protect(original, secret=key)
         clock.lap("protect")
-        after = _measured(plan, release, "after")
+        after = _measured(plan, release, original, _as_released(plan, population))
         clock.lap("measure after")
         attacks = [a.run(release, truth=original, secret=key) for a in plan.attacks]
         clock.lap("attack")
@@ -109,11 +112,37 @@ def _require_measured(policy: Policy, plan: Plan) -> None:
             )
 
 
-def _measured(plan: Plan, data: Microdata | Release, when: str) -> list[Result]:
+def _require_population(plan: Plan) -> None:
+    """A measure that cannot do without a public table is refused before any work."""
+    for measure in plan.measures:
+        if measure.needs_against and measure.compares_with == "population" and plan.population is None:
+            raise PlanError(
+                f"{measure.name()} compares the file with a public table of the people it may hold: add [population] "
+                "with its source to the plan."
+            )
+
+
+def _as_released(plan: Plan, population: Microdata | None) -> Microdata | None:
+    """The public table with its keys recoded as the plan recodes those of the file."""
+    if population is None:
+        return None
+    steps = tuple(s for s in plan.steps if s.recodes in population.columns)
+    recoded: Microdata = protect_steps(steps, population, Secret.generate()).data
+    return recoded
+
+
+def _measured(
+    plan: Plan, data: Microdata | Release, original: Microdata | None, population: Microdata | None
+) -> list[Result]:
+    """What the plan measures, each against what it compares with; the original has nothing to be compared with."""
+    when = "before" if original is None else "after"
     out: list[Result] = []
     for i, measure in enumerate(plan.measures):
         tell(f"measure {when}: {measure.name()}", i, len(plan.measures))
-        out.append(measure.measure(data))
+        against = {"original": original, "population": population, None: None}[measure.compares_with]
+        if against is None and measure.needs_against and measure.compares_with == "original":
+            continue
+        out.append(measure.measure(data, against=against))
     return out
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from flou import datasets
 from flou.describe.files import read
@@ -71,6 +72,21 @@ def plan_data(plan: Plan, engine: str | None = None) -> Microdata:
     if plan.data is None:
         raise PlanError('The plan has no [data] section: add source = "file.parquet" and schema = "file.schema.toml".')
     return load(plan.data, plan.folder, engine=engine)
+
+
+def plan_population(plan: Plan, schema: Schema, engine: str | None = None) -> Microdata | None:
+    """The public table of a plan, if it names one; without a schema of its own it has what the file's says of keys."""
+    if plan.population is None:
+        return None
+    table = load(plan.population, plan.folder, engine=engine)
+    if plan.population.schema is not None:
+        return table
+    keys = tuple(c for c in schema.keys if c in table.columns)
+    said: dict[str, Any] = {
+        name: {c: v for c, v in getattr(schema, name).items() if c in keys}
+        for name in ("types", "not_applicable", "undetermined", "hierarchies")
+    }
+    return table.with_schema(Schema(keys=keys, **said))
 
 
 def find_secret(file: str | None = None, plan: Plan | None = None) -> Secret:

@@ -47,6 +47,10 @@ class Recode(Protection):
             raise ParameterError(f"level = {self.level} changes nothing; levels begin at 1.")
         return self
 
+    @property
+    def recodes(self) -> str | None:
+        return self.column
+
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         require_columns(data, (self.column,), "Recode")
         if self.column == data.schema.weight or self.column in data.schema.hidden:

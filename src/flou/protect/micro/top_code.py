@@ -53,6 +53,10 @@ class _OneSided(Protection):
             self._shown(self.at)
         return self
 
+    @property
+    def recodes(self) -> str | None:
+        return None if self.at is None else self.column
+
     def _shown(self, bound: float) -> float:
         """The value shown instead of those beyond the bound."""
         if self.replacement is None:

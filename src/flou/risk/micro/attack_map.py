@@ -24,7 +24,7 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.charts import Look, bars
-from flou.engine.errors import ParameterError
+from flou.engine.errors import DataError, KeySpaceTooLargeError, ParameterError
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
@@ -187,7 +187,10 @@ class AttackMap(RiskMeasure):
         models = self._models(attack.name, data)
         flags = np.zeros(keys.n_keys, dtype=bool)
         for model in models:
-            result = model.measure(data, against=against if attack.name == "presence" else None)
+            try:
+                result = model.measure(data, against=against if attack.name == "presence" else None)
+            except (DataError, KeySpaceTooLargeError) as error:
+                return Line(attack, why=Note("it could not be measured: {reason}", {"reason": str(error)})), None
             flags[keys.locate(result.keys.frame)] |= result.at_risk
         # presence is a matter of the people of the public table, not of the records alone
         share = result.value if len(models) == 1 else int(keys.counts[flags].sum()) / keys.n_records

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import flou
-from flou.engine.method import Method
+from flou.engine.method import Method, RiskMeasure
+from flou.engine.result import RiskResult
 from flou.risk.micro.frequency import MISSING
 
 KEYS = ["region", "sex", "age"]
@@ -25,6 +26,38 @@ _ONES = {"A": "north", "B": "north", "C": "south", "É": "south"}
 #: Method name → parameter settings worth checking.
 EXAMPLES: dict[str, list[Method]] = {
     "k_anonymity": [*(_K(k=3, missing=m) for m in MISSING), _K(k=2, by="sex"), _K(k=3, subsets=2)],
+    "individual_risk": [flou.risk.IndividualRisk(threshold=0.05, missing=m) for m in MISSING],
+    "household_risk": [flou.risk.HouseholdRisk(), flou.risk.HouseholdRisk(threshold=0.5, missing="category")],
+    "global_risk": [flou.risk.GlobalRisk(), flou.risk.GlobalRisk(k=2, missing="category")],
+    "poisson_risk": [
+        flou.risk.PoissonRisk(),
+        flou.risk.PoissonRisk("region * sex + age", sampling_fraction=0.2),
+        flou.risk.PoissonRisk("search"),
+    ],
+    "population_uniqueness": [flou.risk.PopulationUniqueness(m) for m in ("dankar", "zayatz")],
+    "attacker_risk": [flou.risk.AttackerRisk(a) for a in ("prosecutor", "journalist", "marketer")],
+    "k_map": [flou.risk.KMap(10)],
+    "suda": [flou.risk.Suda(), flou.risk.Suda(2, sampling_fraction=0.1)],
+    "l_diversity": [
+        flou.risk.LDiversity(2),
+        flou.risk.LDiversity(1.5, kind="entropy", missing="category"),
+        flou.risk.LDiversity(2, kind="recursive", c=3, sensitive=["illness", "income"]),
+        flou.risk.LDiversity(2, groups={"flu": "lungs", "asthma": "lungs"}),
+    ],
+    "t_closeness": [
+        flou.risk.TCloseness(0.4),
+        flou.risk.TCloseness(0.2, distance="ordered", sensitive=["income"]),
+        flou.risk.TCloseness(0.2, sensitive=["illness", "income"]),
+    ],
+    "disclosure_delta": [flou.risk.DisclosureDelta(1.0)],
+    "beta_likeness": [flou.risk.BetaLikeness(2), flou.risk.BetaLikeness(1.5, kind="basic")],
+    "presence": [flou.risk.Presence(low=0.0, high=0.8)],
+    "interval_risk": [
+        flou.risk.IntervalRisk(0.3, columns="income"),
+        flou.risk.IntervalRisk(robust=True, match="any", sd="masked", columns=["income", "spending"]),
+    ],
+    "outlier_risk": [flou.risk.OutlierRisk(), flou.risk.OutlierRisk(0.9, robust=True, tails="upper")],
+    "attack_map": [flou.risk.AttackMap(), flou.risk.AttackMap(k=2, groups={"flu": "lungs", "asthma": "lungs"})],
     "recode": [
         flou.protect.Recode("age", level=1),
         flou.protect.Recode("age", level="decade"),
@@ -50,6 +83,22 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"k": 3, "kk": 1},
         {"k": 3, "subsets": 0},
     ],
+    "individual_risk": [{"threshold": 1.5}, {"missing": "x"}],
+    "household_risk": [{"threshold": -0.1}],
+    "global_risk": [{"k": 0}, {"k": 2.5}],
+    "poisson_risk": [{"sampling_fraction": 0.0}, {"sampling_fraction": 1.5}, {"formula": 3}],
+    "population_uniqueness": [{"model": "mu"}, {"sampling_fraction": -1.0}],
+    "attacker_risk": [{"attacker": "spy"}, {"threshold": 2.0}],
+    "k_map": [{}, {"k": 0}],
+    "suda": [{"max_size": 0}, {"sampling_fraction": 1.01}],
+    "l_diversity": [{}, {"l": 0}, {"l": 2.5}, {"l": 2, "c": 0}, {"l": 2, "groups": {"a": "b"}, "level": 1}],
+    "t_closeness": [{}, {"t": 1.5}, {"t": 0.5, "distance": "far"}],
+    "disclosure_delta": [{}, {"delta": 0}],
+    "beta_likeness": [{}, {"beta": -1}, {"beta": 1, "kind": "x"}],
+    "presence": [{}, {"low": 0.5}, {"low": 0.5, "high": 0.1}],
+    "interval_risk": [{"width": 0.0}, {"sd": "mine"}, {"columns": []}],
+    "outlier_risk": [{"quantile": 0.4}, {"quantile": 1.0}, {"tails": "left"}],
+    "attack_map": [{"k": 0}, {"l": 1.5}, {"t": 2.0}],
     "recode": [{"column": "age"}, {"column": "age", "level": 1, "mapping": {}}, {"column": "age", "level": 0}],
     "top_code": [{"column": "a"}, {"column": "a", "at": 1, "quantile": 0.5}, {"column": "a", "quantile": 1.0}],
     "bottom_code": [{"column": "a", "at": "x"}, {"column": "a", "at": 5, "replacement": 6}],
@@ -71,6 +120,7 @@ def rows(n: int = 200, seed: int = 5) -> pl.DataFrame:
             "sex": rng.choice(["F", "M"], n),
             "age": rng.integers(20, 40, n),
             "income": np.round(np.exp(rng.normal(7, 0.8, n)), 2),
+            "spending": np.round(np.exp(rng.normal(6, 0.5, n)), 2),
             "illness": rng.choice(["flu", "asthma", "none"], n),
             "w": np.round(rng.uniform(1, 9, n), 3),
         }
@@ -114,6 +164,16 @@ def native(frame: pl.DataFrame, engine: str) -> object:
 
 def people(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Microdata:
     return flou.Microdata(native(rows() if frame is None else frame, engine), **ROLES)
+
+
+def measured(method: RiskMeasure, data: Any, engine: str = "polars", frame: pl.DataFrame | None = None) -> RiskResult:
+    """Measure, beside what the method compares with: the file itself stands for its original or a public table."""
+    if method.compares_with == "original" and method.needs_against:
+        return method.measure(data, against=people(engine, frame))
+    if method.needs_against:
+        held = data.data if isinstance(data, flou.Release) else data
+        return method.measure(held, against=held)
+    return method.measure(data)
 
 
 def published(release: flou.Release) -> pl.DataFrame:

@@ -44,7 +44,9 @@ def test_the_search_gives_what_the_dense_array_gives(nulls: float, strata: bool,
     held = space(3000, nulls, rules=rules, strata=strata)
     assert held.is_dense
     assert np.array_equal(wide.add_orthodox(held, held.keys.counts), frequency.count_frequencies(held, "orthodox"))
-    assert np.array_equal(wide.add_conservative(held, held.keys.counts), frequency.count_frequencies(held, "conservative"))
+    assert np.array_equal(
+        wide.add_conservative(held, held.keys.counts), frequency.count_frequencies(held, "conservative")
+    )
     for sense in ("optimistic", "pessimistic"):
         found, completions = wide.find_extremes(held, largest=sense == "optimistic")
         assert np.array_equal(found, frequency.count_frequencies(held, sense))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def console() -> Console:
-    return Console(highlight=False)
+    return Console(highlight=False, markup=False)
 
 
 def _table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:

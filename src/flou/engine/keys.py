@@ -108,7 +108,9 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
     names = list(dict.fromkeys(columns))
     figures = [nw.len().cast(nw.Int64).alias(_COUNT)]
     if weight is not None:
-        figures.append((nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64).sum().alias(_UNITS))
+        figures.append(
+            (nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64).sum().cast(nw.Int64).alias(_UNITS)
+        )
     if names:
         grouped = native.collect(frame.group_by(*names).agg(*figures))
     else:

@@ -82,12 +82,7 @@ class Assessment(RiskResult):
         for name, status, shown, by in rows:
             start = f"  {name:<{widths[0]}}  {status:<{widths[1]}}  {shown:>{widths[2]}}  "
             text += _wrapped(start, by)
-        if self.value:
-            text.append(
-                f"The most successful of these reaches {percent(self.value)}% of {self.keys.n_records:,} records."
-            )
-        else:
-            text.append("None that was measured reaches a record.")
+        text.append(f"{self.value_label}: {percent(self.value)}%")
         return "\n".join(text)
 
 

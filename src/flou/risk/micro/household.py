@@ -122,7 +122,11 @@ def _households(data: Microdata, keys: KeyTable, risks: Floats) -> tuple[KeyTabl
 def _figures(strata: list[str]) -> list[nw.Expr]:
     """What is found out about a household: the sum, its size, members with a risk, and whether one stratum has it."""
     held = nw.col(_LOG)
-    figures = [held.sum(), held.count().cast(nw.Int64).alias(_KNOWN), nw.len().cast(nw.Int64).alias(_SIZE)]
+    figures = [
+        held.sum().cast(nw.Int64),
+        held.count().cast(nw.Int64).alias(_KNOWN),
+        nw.len().cast(nw.Int64).alias(_SIZE),
+    ]
     for i, stratum in enumerate(strata):
         named = nw.col(stratum)
         figures += [named.min().alias(f"{_LOW}{i}"), named.max().alias(f"{_HIGH}{i}")]

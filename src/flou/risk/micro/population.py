@@ -50,6 +50,14 @@ def count_people(keys: KeyTable, public: KeyTable) -> Ints:
     return found
 
 
+def count_same(keys: KeyTable, public: KeyTable) -> Ints:
+    """For each key of the file the number of people with the very same, null being a category."""
+    people = public.frame.with_columns(pl.Series("__flou_people", public.counts))
+    columns = list(keys.columns)
+    joined = keys.frame.join(people, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    return joined["__flou_people"].fill_null(0).to_numpy()
+
+
 def require_contained(keys: KeyTable, people: Ints) -> None:
     """Refuse a public table that cannot hold everybody of the file."""
     short = keys.counts > people

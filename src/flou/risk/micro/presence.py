@@ -4,7 +4,8 @@ For each class of the public table, the share of its people who are in the file 
 the presence of any of them. It must lie in [low, high]. A class of which nobody is in the file has 0: where low is
 above 0, the people of that class are known to be absent. To be in a file of cancer patients is to have cancer.
 
-It fails where the intruder's table is another than the one measured against, which the office must guess.
+It fails where the intruder's table is another than the one measured against, which the office must guess. Null is a
+category in both tables: a file in which values were suppressed has classes that no public table has, and is refused.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import DataError, ParameterError
+from flou.engine.errors import ParameterError
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import class_chart
-from flou.risk.micro.population import count_people, people_table, require_contained
+from flou.risk.micro.population import count_same, people_table, require_contained
 from flou.risk.micro.setting import require_keys
 
 
@@ -52,13 +53,8 @@ class Presence(RiskMeasure):
 
     def _measure(self, data: Microdata, against: Microdata, counts: Any) -> RiskResult:
         keys = data.key_table(require_keys(data))
-        if any(keys.frame[c].null_count() for c in keys.columns):
-            raise DataError(
-                "Some keys of the file are undetermined, so that a record belongs to several classes of the public "
-                "table: presence is measured on complete keys. Recode instead of suppressing, or drop those records."
-            )
         public = people_table(data, against)
-        people = count_people(keys, public)
+        people = count_same(keys, public)
         require_contained(keys, people)
         share = keys.counts / people
         at_risk = (share < self.low) | (share > self.high)

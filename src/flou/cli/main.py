@@ -9,12 +9,15 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional, cast
 
 import typer
 
 from flou._version import __version__
 from flou.engine.errors import FlouError, Interrupted
+
+if TYPE_CHECKING:
+    from flou.engine.method import RiskMeasure
 
 BAD_INPUT, FAULT = 2, 1
 
@@ -85,8 +88,18 @@ def risk(
     context: typer.Context,
     source: Source,
     schema: SchemaFile = None,
-    method: Annotated[str, typer.Option("--method", help="Risk measure; see `flou methods`.")] = "k_anonymity",
+    method: Annotated[
+        str, typer.Option("--method", help="Risk measure; see `flou methods`. Default: an assessment by attack.")
+    ] = "attack_map",
     keys: Keys = None,
+    sensitive: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--sensitive", help="Columns that nobody should learn, by commas, instead of a schema."),
+    ] = None,
+    against: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--against", help="The original, or a public table of the people who could be in the file."),
+    ] = None,
     engine: EngineName = None,
     table: Table = None,
     sheet: Sheet = None,
@@ -94,15 +107,16 @@ def risk(
     encoding: Encoding = None,
     decimal: Decimal = None,
 ) -> None:
-    """Measure the risk of a file. The measure's parameters are options: --k 3 --missing orthodox."""
-    from flou.cli.data import DataSource, load
+    """Assess a file attack by attack, or measure one risk. Parameters are options: --k 3 --missing orthodox."""
+    from flou.cli.data import DataSource, load, load_against
     from flou.cli.options import method_from_options
     from flou.cli.show import show_result
 
-    measure = method_from_options("measure", method, context.args)
+    measure = cast("RiskMeasure", method_from_options("measure", method, context.args))
     where = DataSource(source, schema, engine, table, sheet, delimiter, encoding, decimal)
-    data = load(where, keys)
-    show_result(measure.measure(data))  # type: ignore[attr-defined]
+    data = load(where, keys, sensitive)
+    other = None if against is None else load_against(against, where, data, measure)
+    show_result(measure.measure(data, against=other))
 
 
 @app.command(context_settings=_METHOD_OPTIONS)

@@ -22,14 +22,19 @@ _DATASET = "dataset:"
 
 
 def load(
-    source: DataSource, folder: Path = Path(), *, engine: str | None = None, keys: Sequence[str] = ()
+    source: DataSource,
+    folder: Path = Path(),
+    *,
+    engine: str | None = None,
+    keys: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
 ) -> Microdata:
     """Read a source: a file, a folder, a pattern, or one of Flou's own data sets as `dataset:NAME`."""
     chosen = next((e for e in (engine, os.environ.get("FLOU_ENGINE"), source.engine) if e is not None), "polars")
     native.require_engine(chosen, ParameterError)
     schema = Schema.load(folder / source.schema) if source.schema is not None else None
-    if keys:
-        schema = Schema(keys=tuple(keys))
+    if keys or sensitive:
+        schema = Schema(keys=tuple(keys), sensitive=tuple(sensitive))
     if source.source.startswith(_DATASET):
         if (engine or source.engine) not in (None, "polars"):
             raise PlanError("A data set of Flou's own is made in memory: engine is for files.")
@@ -75,11 +80,16 @@ def plan_data(plan: Plan, engine: str | None = None) -> Microdata:
 
 
 def plan_population(plan: Plan, schema: Schema, engine: str | None = None) -> Microdata | None:
-    """The public table of a plan, if it names one; without a schema of its own it has what the file's says of keys."""
+    """The public table of a plan, if it names one."""
     if plan.population is None:
         return None
-    table = load(plan.population, plan.folder, engine=engine)
-    if plan.population.schema is not None:
+    return load_public(plan.population, schema, plan.folder, engine)
+
+
+def load_public(source: DataSource, schema: Schema, folder: Path, engine: str | None) -> Microdata:
+    """A public table; without a schema of its own it has what the file's schema says of its keys."""
+    table = load(source, folder, engine=engine)
+    if source.schema is not None:
         return table
     keys = tuple(c for c in schema.keys if c in table.columns)
     said: dict[str, Any] = {

@@ -11,6 +11,7 @@ sensitive column is not declared: nobody asks about a column that the schema doe
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -42,6 +43,9 @@ from flou.risk.micro.setting import require_keys
 
 if TYPE_CHECKING:
     import altair as alt
+
+#: Columns of a page.
+_WIDTH = 79
 
 Status = Literal["closed", "open", "not measured"]
 
@@ -78,7 +82,7 @@ class Assessment(RiskResult):
             shown = "" if line.share is None else f"{percent(line.share)}%"
             rows.append((line.attack.title, line.status, shown, line.measure or str(line.why or "")))
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        text = [self._heading]
+        text = textwrap.wrap(self._heading, _WIDTH)
         for name, status, shown, by in rows:
             start = f"  {name:<{widths[0]}}  {status:<{widths[1]}}  {shown:>{widths[2]}}  "
             text += _wrapped(start, by)
@@ -87,9 +91,7 @@ class Assessment(RiskResult):
 
 
 def _wrapped(start: str, text: str) -> list[str]:
-    import textwrap
-
-    lines = textwrap.wrap(text, max(20, 79 - len(start))) or [""]
+    lines = textwrap.wrap(text, max(20, _WIDTH - len(start))) or [""]
     return [(start + lines[0]).rstrip(), *(" " * len(start) + line for line in lines[1:])]
 
 
@@ -195,13 +197,13 @@ class AttackMap(RiskMeasure):
     def _missing(self, attack: AttackName, data: Microdata, against: Microdata | None) -> Note | None:
         """What the file lacks for an attack to be measured."""
         if attack == "presence" and against is None:
-            return Note("presence needs a public table of the people who could be in the file: against=…")
+            return Note("no public table of the people who could be in the file was given")
         if attack in ("homogeneity", "background", "similarity", "skewness"):
             columns = self._columns(data)
             if not columns:
-                return Note("what people could learn is not declared: name the sensitive columns")
+                return Note("no sensitive column is declared")
             if attack == "similarity" and self.groups is None and not self._grouped(data):
-                return Note("similarity needs to know which sensitive values are alike: a hierarchy, or groups")
+                return Note("nothing says which sensitive values are alike: a hierarchy, or groups")
         return None
 
     def _columns(self, data: Microdata) -> tuple[str, ...]:

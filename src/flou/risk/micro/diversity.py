@@ -79,7 +79,6 @@ class LDiversity(RiskMeasure):
         smallest = found[0] if len(found) == 1 else np.minimum.reduce(found)
         at_risk = smallest < self.l * (1 - _ROUNDING)
         n_at_risk = int(keys.counts[at_risk].sum())
-        label = "l reached (exp of the entropy)" if self.kind == "entropy" else "l reached"
         lowest = float(smallest.min())
         n_constant = sum(len(c.values) < 2 for c in classes)
         return self._result(
@@ -104,7 +103,7 @@ class LDiversity(RiskMeasure):
             notes=_constant_notes(n_constant),
             keys=keys,
             key_values=smallest if self.kind == "entropy" else smallest.astype(np.int64),
-            unit_label=label,
+            unit_label="l reached (exp of the entropy)" if self.kind == "entropy" else "l reached",
             at_risk=at_risk,
             detail=lambda: beside(keys.frame.columns, columns, found),
             chart=class_chart(

@@ -16,7 +16,9 @@ from flou.engine.method import require_columns
 def require_keys(data: Microdata) -> tuple[str, ...]:
     """The declared keys; a file without any cannot be measured."""
     if not data.schema.keys:
-        raise DataError("No keys are declared: say which columns an intruder may know, with keys=[…] or in a schema.")
+        raise DataError(
+            "No keys are declared: say which columns an intruder may know, with keys=[…], --keys or a schema."
+        )
     return data.schema.keys
 
 

@@ -102,6 +102,8 @@ class Suda(RiskMeasure):
                 "sampling_fraction": "sampling fraction",
                 "n_at_risk": "records with a minimal unique",
                 "n_records": "records",
+                # the word is the same in French
+                **{f"contribution_{c}": f"contribution: {c}" for c in columns},
             },
             notes=_notes(fraction),
             keys=table,

@@ -24,7 +24,7 @@ def test_describe_and_risk_refuse_the_same(option: str, job: Any, refused: Calla
 
 
 OPTIONS: dict[str, tuple[list[str], str]] = {
-    "no k": ([], "'k' is required"),
+    "no k": (["--method", "k_anonymity"], "'k' is required"),
     "k of zero": (["--k", "0"], "k = 0"),
     "negative k": (["--k", "-1"], "k = -1"),
     "k as a text": (["--k", "three"], "k = 'three'"),
@@ -36,7 +36,7 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "a stray word": (["--k", "2", "category"], "'category' is not understood"),
     "unknown method": (["--method", "k_anonymty", "--k", "2"], "Did you mean 'k_anonymity'"),
     "method of another stage": (["--method", "recode", "--k", "2"], "protect"),
-    "strata that are not there": (["--k", "2", "--by", "sexe"], "Did you mean 'sex'"),
+    "strata that are not there": (["--method", "k_anonymity", "--k", "2", "--by", "sexe"], "Did you mean 'sex'"),
 }
 
 

@@ -80,3 +80,37 @@ def test_sdcmicro_frequencies(missing: Any) -> None:
     golden = pl.read_csv(HERE / "sdcmicro_frequencies_2000.csv")
     people = flou.Microdata(golden, keys=["sex", "region", "age", "marital", "occ"])
     assert K(k=3, missing=missing).measure(people).units.tolist() == golden[missing].to_list()
+
+
+def test_benschop_individual_risk() -> None:
+    """The column risk of the table in Benschop, Machingauta & Welch (2018), to its four decimals."""
+    found = flou.risk.IndividualRisk().measure(flou.datasets.benschop())
+    expected = [0.0054, 0.0054, 0.0251, 0.0126, 0.0282, 0.0126, 0.0290, 0.0251, 0.0074, 0.0074]
+    assert found.units.round(4).tolist() == expected
+    assert flou.risk.GlobalRisk(k=2).measure(flou.datasets.benschop()).expected == pytest.approx(sum(found.units))
+
+
+def test_exhaustive_file_expects_one_reidentification_a_key() -> None:
+    """Without weights the expected number is the number of distinct keys: one right guess in each class."""
+    people = flou.Microdata(flou.datasets.benschop().to_frame().drop("weight"), keys=flou.datasets.benschop().schema.keys)
+    found = flou.risk.GlobalRisk().measure(people)
+    assert found.expected == found.n_keys == 7
+    assert found.value == 0.7
+    assert found.interval is not None
+    assert found.interval.low < 0.7 < found.interval.high
+
+
+def test_benschop_suda() -> None:
+    """Scores with uniques up to size 3; record 5 has {Rural} and three pairs."""
+    found = flou.risk.Suda(max_size=3).measure(flou.datasets.benschop())
+    assert found.units.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
+    assert found.smallest_size == 1
+
+
+def test_li_salaries() -> None:
+    """t-closeness of Li, Li & Venkatasubramanian (2007): the classes of 3k, 4k, 5k and of 6k, 8k, 11k."""
+    frame = pl.DataFrame({"class": ["a"] * 3 + ["b"] * 3 + ["c"] * 3, "salary": [3, 4, 5, 6, 8, 11, 7, 9, 10]})
+    people = flou.Microdata(frame, keys=["class"], sensitive=["salary"])
+    found = flou.risk.TCloseness(0.2, distance="ordered").measure(people)
+    assert found.units[[0, 3]].tolist() == pytest.approx([0.375, 1 / 6])
+    assert found.flagged.tolist() == [True] * 3 + [False] * 3 + [True] * 3

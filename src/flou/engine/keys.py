@@ -47,18 +47,22 @@ class KeyTable:
         return int(self.counts.sum())
 
     @cached_property
-    def _factors(self) -> list[tuple[list[object], Codes]]:
-        return [factorise(self.frame[c]) for c in self.columns]
+    def _factors(self) -> tuple[tuple[list[object], ...], Codes]:
+        categories, codes = [], np.empty((len(self.columns), self.n_keys), dtype=np.int32)
+        for j, column in enumerate(self.columns):
+            values, codes[j] = factorise(self.frame[column])
+            categories.append(values)
+        return tuple(categories), codes
 
     @property
     def categories(self) -> tuple[list[object], ...]:
         """The observed values of each column, sorted."""
-        return tuple(categories for categories, _ in self._factors)
+        return self._factors[0]
 
-    @cached_property
+    @property
     def codes(self) -> Codes:
         """Position of each key's value in `categories`, column by column; -1 where it is null."""
-        return np.stack([codes for _, codes in self._factors]).T
+        return self._factors[1].T
 
     def locate(self, rows: pl.DataFrame) -> NDArray[np.intp]:
         """For each row in memory, the position of its key in this table."""
@@ -106,15 +110,15 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
     The weights are neither null nor negative and add up to less than `MAX_WEIGHT`.
     """
     names = list(dict.fromkeys(columns))
-    figures = [nw.len().cast(nw.Int64).alias(_COUNT)]
     if weight is not None:
-        figures.append(
-            (nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64).sum().cast(nw.Int64).alias(_UNITS)
-        )
-    if names:
-        grouped = native.collect(frame.group_by(*names).agg(*figures))
-    else:
-        grouped = native.collect(frame.select(*figures))
+        units = (nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64)
+        frame = frame.select(*names, units.alias(_UNITS))
+    grouped = native.group_integers(frame, names, {_COUNT: None} | ({} if weight is None else {_UNITS: _UNITS}))
+    if grouped is None:
+        figures = [nw.len().cast(nw.Int64).alias(_COUNT)]
+        if weight is not None:
+            figures.append(nw.col(_UNITS).sum().cast(nw.Int64))
+        grouped = native.collect(frame.group_by(*names).agg(*figures) if names else frame.select(*figures))
     counts = grouped[_COUNT].to_numpy().astype(np.int64)
     if counts.sum() == 0:
         raise DataError("The file has no records: there is nothing to count.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+
+from flou.engine.errors import DataError
 
 
 def columns(frame: pl.DataFrame | pl.LazyFrame) -> list[str]:
@@ -62,28 +66,87 @@ def match_lazy(
     return frame.join(keys.lazy(), on=on, how=how, nulls_equal=True)
 
 
-#: Cells that a table of packed integer keys may have.
-_MAX_CELLS = 1 << 24
+#: Cells that a table of packed integer keys may have, and values that packed keys may take.
+_MAX_CELLS, _MAX_PACKED = 1 << 24, 1 << 62
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Integer columns as digits of one number: for each its smallest value and how many it spans, null being one."""
+
+    lows: dict[str, int]
+    spans: dict[str, int]
+
+    @classmethod
+    def of(cls, rows: pl.LazyFrame | pl.DataFrame, names: list[str], most: int) -> Packing | None:
+        """The packing of columns of whole numbers that span little; None where it does not fit."""
+        schema = rows.collect_schema()
+        if not names or not all(schema[n].is_integer() for n in names):
+            return None
+        ends = [e for n in names for e in (pl.col(n).min().alias(f"low {n}"), pl.col(n).max().alias(f"high {n}"))]
+        row = (collect(rows.select(ends)) if isinstance(rows, pl.LazyFrame) else rows.select(ends)).row(0, named=True)
+        if any(value is None for value in row.values()):
+            return None
+        lows = {n: int(row[f"low {n}"]) for n in names}
+        spans = {n: int(row[f"high {n}"]) - lows[n] + 2 for n in names}
+        return cls(lows, spans) if math.prod(spans.values()) <= most else None
+
+    @property
+    def room(self) -> int:
+        return math.prod(self.spans.values())
+
+    def packed(self) -> pl.Expr:
+        """One number a row; null where a value is not among those that the packing was made for."""
+        place, known, radix = pl.lit(0, dtype=pl.Int64), pl.lit(True), 1
+        for name, span in self.spans.items():
+            digit = (pl.col(name) - self.lows[name]).fill_null(span - 1)
+            known &= (digit >= 0) & (digit < span)
+            place += digit * radix
+            radix *= span
+        return pl.when(known).then(place)
+
+    def unpacked(self, packed: pl.Series) -> pl.DataFrame:
+        """The columns again."""
+        columns, left = [], packed
+        for name, span in self.spans.items():
+            digit = left % span
+            left = left // span
+            columns.append(pl.select(pl.when(digit < span - 1).then(digit + self.lows[name]).alias(name)).to_series())
+        return pl.DataFrame(columns)
+
+
+def group_packed(frame: pl.LazyFrame, names: list[str], figures: list[pl.Expr]) -> pl.DataFrame | None:
+    """Group rows by whole numbers packed into one, which takes half the time and memory; None where they do not fit.
+
+    The rows are read twice, so sources that must be parsed are left to the ordinary way.
+    """
+    plan = frame.explain(optimized=False).upper()
+    if any(word in plan for word in ("CSV", "JSON", "PYTHON")):
+        return None
+    packing = Packing.of(frame, names, _MAX_PACKED)
+    if packing is None:
+        return None
+    number = _unused(names)
+    grouped = collect(frame.with_columns(packing.packed().alias(number)).group_by(number).agg(figures))
+    if grouped[number].null_count():
+        raise DataError("The rows changed while they were counted: the file holds values that it did not hold before.")
+    return pl.concat([packing.unpacked(grouped[number]), grouped.drop(number)], how="horizontal")
+
+
+def _unused(names: list[str]) -> str:
+    return max(names, key=len) + "_packed"
 
 
 def look_up(frame: pl.LazyFrame, keys: pl.DataFrame, on: list[str]) -> pl.LazyFrame | None:
     """Keys of integers that span little are packed and read off an array, which a join would hash; else None."""
-    place, in_keys, room = pl.lit(0, dtype=pl.Int64), np.zeros(keys.height, dtype=np.int64), 1
-    for name in on:
-        if not keys[name].dtype.is_integer() or keys[name].null_count() == keys.height:
-            return None
-        low, high = int(keys[name].min()), int(keys[name].max())  # type: ignore[arg-type]
-        null = high - low + 1
-        if room * (null + 1) > _MAX_CELLS:
-            return None
-        place += (pl.col(name) - low).fill_null(null) * room
-        in_keys += (keys[name] - low).fill_null(null).to_numpy() * room
-        room *= null + 1
+    packing = Packing.of(keys, on, _MAX_CELLS)
+    if packing is None:
+        return None
+    place = keys.select(packing.packed()).to_series().to_numpy()
     found = []
     for name in (c for c in keys.columns if c not in on):
-        cells = np.zeros(room, dtype=keys[name].to_numpy().dtype)
-        held = np.zeros(room, dtype=bool)
-        cells[in_keys], held[in_keys] = keys[name].to_numpy(), True
-        values = pl.Series(name, cells) if held.all() else pl.select(pl.when(pl.Series(held)).then(pl.Series(cells)))
-        found.append(pl.lit(values if isinstance(values, pl.Series) else values.to_series()).gather(place).alias(name))
+        cells = np.full(packing.room, -1, dtype=np.int64)
+        cells[place] = np.arange(keys.height)
+        values = pl.select(pl.when(pl.Series(cells) >= 0).then(keys[name].gather(np.maximum(cells, 0)))).to_series()
+        found.append(pl.lit(values).gather(packing.packed()).alias(name))
     return frame.with_columns(found)

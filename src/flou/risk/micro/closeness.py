@@ -15,6 +15,7 @@ files from which nothing can be learnt at all; t says how much may be.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -87,7 +88,7 @@ class TCloseness(RiskMeasure):
             key_values=farthest,
             unit_label="distance",
             at_risk=at_risk,
-            detail=lambda: beside(keys.frame.columns, columns, found),
+            detail=partial(beside, keys.frame.columns, columns, found),
             largest_first=True,
             chart=class_chart(
                 around(float(np.nextafter(self.t, 2.0)), 0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8),

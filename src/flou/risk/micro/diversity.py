@@ -18,6 +18,7 @@ for the latter, and use t-closeness for the former.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -105,7 +106,7 @@ class LDiversity(RiskMeasure):
             key_values=smallest if self.kind == "entropy" else smallest.astype(np.int64),
             unit_label="l reached (exp of the entropy)" if self.kind == "entropy" else "l reached",
             at_risk=at_risk,
-            detail=lambda: beside(keys.frame.columns, columns, found),
+            detail=partial(beside, keys.frame.columns, columns, found),
             chart=class_chart(
                 around(self.l, 1, 2, 3, 4, 5, 10),
                 whole=self.kind != "entropy",

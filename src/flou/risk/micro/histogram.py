@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -66,25 +67,34 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def class_chart(
-    bounds: Sequence[float], *, whole: bool = False, titles: tuple[str, str], flag_names: tuple[str, str]
-) -> Chart:
+@dataclass(frozen=True)
+class ClassChart:
     """A chart of the share of records by class of the figure; classes of few records are merged."""
-    names = integer_classes([int(b) for b in bounds]) if whole else number_classes(bounds)
 
-    def chart(result: RiskResult, look: Look) -> alt.Chart:
-        classes = without_small_classes(count_classes(result, bounds, names), look.min_count)
+    bounds: tuple[float, ...]
+    titles: tuple[str, str]
+    flag_names: tuple[str, str]
+    whole: bool = False
+
+    def __call__(self, result: RiskResult, look: Look) -> alt.Chart:
+        bounds = self.bounds
+        names = integer_classes([int(b) for b in bounds]) if self.whole else number_classes(bounds)
         return bars(
-            classes,
+            without_small_classes(count_classes(result, bounds, names), look.min_count),
             category="class",
             value="share",
             flag="at_risk",
-            titles=titles,
-            flag_names=flag_names,
+            titles=self.titles,
+            flag_names=self.flag_names,
             look=look,
         )
 
-    return chart
+
+def class_chart(
+    bounds: Sequence[float], *, whole: bool = False, titles: tuple[str, str], flag_names: tuple[str, str]
+) -> Chart:
+    """A chart by classes with these lower bounds."""
+    return ClassChart(tuple(bounds), titles, flag_names, whole)
 
 
 def around(threshold: float, *others: float) -> list[float]:

@@ -14,6 +14,7 @@ from an absence is left open.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -79,7 +80,7 @@ class _RelativeGain(RiskMeasure):
             unit_label=unit_label,
             at_risk=at_risk,
             largest_first=True,
-            detail=lambda: beside(keys.frame.columns, columns, found),
+            detail=partial(beside, keys.frame.columns, columns, found),
             chart=chart,
         )
 

@@ -23,6 +23,8 @@ from flou.engine.progress import tell
 MAX_SETS = 250_000
 #: Packed values below this are counted by a table instead of by sorting.
 _MAX_TABLE = 1 << 26
+#: Unused places for each row before sorting is cheaper in memory.
+_GAPS = 8
 
 Rows = NDArray[np.int64]
 
@@ -79,9 +81,29 @@ def _single(
             room = len(rows)
         packed = packed * sizes[j] + columns[j][rows]
         room *= max(sizes[j], 1)
-    if room <= min(_MAX_TABLE, 16 * len(rows) + 1024):
-        shared = np.bincount(packed, minlength=room)[packed]
+    if room <= min(_MAX_TABLE, _GAPS * len(rows) + 1024):
+        alone = _single_by_table(packed, room)
     else:
-        _, place, times = np.unique(packed, return_inverse=True, return_counts=True)
-        shared = times[place]
-    return np.asarray((shared == 1) & (counts[rows] == 1))
+        alone = _single_by_sorting(packed)
+    return np.asarray(alone & (counts[rows] == 1))
+
+
+def _single_by_table(packed: NDArray[np.int64], room: int) -> NDArray[np.bool_]:
+    """A value occurs once where the first row that has it is also the last."""
+    row = np.arange(len(packed), dtype=np.int32)
+    holder = np.empty(room, dtype=np.int32)
+    holder[packed] = row
+    alone = holder[packed] == row
+    holder[packed[::-1]] = row[::-1]
+    alone &= holder[packed] == row
+    return np.asarray(alone)
+
+
+def _single_by_sorting(packed: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """A value occurs once where both of its neighbours in order are others."""
+    order = np.argsort(packed, kind="stable")
+    held = packed[order]
+    differs = np.concatenate([[True], held[1:] != held[:-1], [True]])
+    alone = np.empty(len(packed), dtype=bool)
+    alone[order] = differs[:-1] & differs[1:]
+    return alone

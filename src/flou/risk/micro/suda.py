@@ -14,6 +14,7 @@ calibrated on the file, not on the record.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -111,7 +112,7 @@ class Suda(RiskMeasure):
             unit_label="score",
             at_risk=special,
             largest_first=True,
-            detail=lambda: _contributions(table, largest, weight, scores, chances),
+            detail=partial(_contributions, table, largest, weight, scores, chances),
             chart=contribution_chart,
         )
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from bench.data import KEYS, WIDE_SIZES, key_frame
 from bench.timing import Line, alternate, publish, table
 
 N = 10_000_000
-_ROLES = {"keys": KEYS, "weight": "weight", "household": "household", "sensitive": ["illness"]}
+_ROLES: dict[str, Any] = {"keys": KEYS, "weight": "weight", "household": "household", "sensitive": ["illness"]}
 
 
 def survey_file(folder: Path, n: int = N) -> Path:
@@ -69,6 +70,7 @@ def both(path: Path) -> list[float]:
 _CHILD = """
 import sys
 from pathlib import Path
+from typing import Any
 import polars, bench.risks, flou.risk.micro.suda, flou.risk.micro.household
 def resident(what):
     # the peak of this process alone: getrusage keeps that of the process it was started from

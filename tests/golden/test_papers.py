@@ -92,7 +92,9 @@ def test_benschop_individual_risk() -> None:
 
 def test_exhaustive_file_expects_one_reidentification_a_key() -> None:
     """Without weights the expected number is the number of distinct keys: one right guess in each class."""
-    people = flou.Microdata(flou.datasets.benschop().to_frame().drop("weight"), keys=flou.datasets.benschop().schema.keys)
+    people = flou.Microdata(
+        flou.datasets.benschop().to_frame().drop("weight"), keys=flou.datasets.benschop().schema.keys
+    )
     found = flou.risk.GlobalRisk().measure(people)
     assert found.expected == found.n_keys == 7
     assert found.value == 0.7

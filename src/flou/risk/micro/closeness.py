@@ -23,7 +23,7 @@ from pydantic import Field
 
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
-from flou.engine.errors import ParameterError
+from flou.engine.errors import DataError, ParameterError
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
@@ -101,7 +101,11 @@ class TCloseness(RiskMeasure):
         if self.distance == "equal":
             return equal_distance(classes, totals)
         if None in classes.values:
-            classes.require_determined(f"{self.distance} distances have no place for them")
+            n_null = int(classes.count[classes.code == classes.values.index(None)].sum())
+            raise DataError(
+                f"The sensitive column {classes.column!r} is undetermined in {n_null:,} records, and {self.distance} "
+                "distances have no place for them. Give them a category of their own, or drop them first."
+            )
         if self.distance == "ordered":
             return _ordered_distance(classes, totals, _ordered(data, classes))
         hierarchy = data.schema.hierarchies.get(classes.column)

@@ -88,9 +88,12 @@ def _pitman(held: ClassSizes) -> float:
     """Pitman's sampling formula with θ and α by maximum likelihood (Hoshino 2001)."""
     n, u = held.n, held.n_classes
 
+    def parameters(x: Floats) -> tuple[float, float]:
+        alpha = float(expit(np.clip(x[0], -30.0, 16.0)))
+        return alpha, float(np.exp(np.clip(x[1], -30.0, 40.0))) - alpha
+
     def loss(x: Floats) -> float:
-        alpha = float(expit(x[0]))
-        theta = float(np.exp(x[1])) - alpha
+        alpha, theta = parameters(x)
         classes = (u - 1) * np.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
         records = gammaln(theta + n) - gammaln(theta + 1)
         within = held.classes @ (gammaln(held.sizes - alpha) - gammaln(1 - alpha))
@@ -102,7 +105,7 @@ def _pitman(held: ClassSizes) -> float:
         for s in starts
     ]
     best = min(tries, key=lambda t: float(t.fun))
-    alpha, theta = float(expit(best.x[0])), float(np.exp(best.x[1]) - expit(best.x[0]))
+    alpha, theta = parameters(best.x)
     if not best.success or alpha > 1 - 1e-6 or theta > 1e3 * n:
         raise NotConvergedError(
             f"Pitman's model has no maximum here (α = {alpha:.4g}, θ = {theta:,.4g}, deviance "

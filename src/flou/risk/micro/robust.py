@@ -23,6 +23,10 @@ Floats = NDArray[np.float64]
 _MAX_STEPS = 100
 #: Records on which the starts are improved; the best goes on with all.
 _SUBSET = 20_000
+_FLAT = (
+    "Half of the records or more lie on a line or plane, so that distances have no scale. Leave out columns that are "
+    "computed from the others, or that most records have the same value in."
+)
 #: Records nearer than this share of normal data would be are kept in the last step.
 _BULK = 0.975
 
@@ -43,18 +47,18 @@ def minimum_covariance(x: Floats) -> tuple[Floats, Floats]:
     cov = cov * _consistency(_half(n, p) / n, p)
     near = squared_distances(z, centre, cov) <= chi2.ppf(_BULK, p)
     centre, cov = z[near].mean(axis=0), np.cov(z[near], rowvar=False).reshape(p, p) * _consistency(_BULK, p)
-    if np.linalg.matrix_rank(cov) < p:
-        raise DataError(
-            "The columns depend on each other (or most records share one value): they have no robust covariance. Leave "
-            "out columns that are computed from the others."
-        )
+    if np.linalg.matrix_rank(cov, hermitian=True) < p:
+        raise DataError(_FLAT)
     return centre * scale + middle, cov * np.outer(scale, scale)
 
 
 def squared_distances(x: Floats, centre: Floats, cov: Floats) -> Floats:
     """Squared Mahalanobis distances of the rows."""
     away = x - centre
-    return np.asarray(np.einsum("ij,ij->i", away, np.linalg.solve(cov, away.T).T))
+    try:
+        return np.asarray(np.einsum("ij,ij->i", away, np.linalg.solve(cov, away.T).T))
+    except np.linalg.LinAlgError:
+        raise DataError(_FLAT) from None
 
 
 def _half(n: int, p: int) -> int:
@@ -100,10 +104,7 @@ def _concentrate(z: Floats, centre: Floats, cov: Floats) -> tuple[float, Floats,
         centre, cov = z[near].mean(axis=0), np.cov(z[near], rowvar=False).reshape(p, p)
         sign, log = np.linalg.slogdet(cov)
         if sign <= 0:
-            raise DataError(
-                "Half of the records or more lie on a line or plane, so that distances have no scale. Leave out "
-                "columns that are computed from the others, or that most records have the same value in."
-            )
+            raise DataError(_FLAT)
         if not log < last - 1e-12:
             break
         last = log

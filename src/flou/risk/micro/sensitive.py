@@ -50,14 +50,6 @@ class SensitiveClasses:
         """Records whose sensitive value is undetermined."""
         return int(self.count[self.code < 0].sum())
 
-    def require_determined(self, purpose: str) -> None:
-        """Refuse undetermined values where they have no place."""
-        if self.n_null:
-            raise DataError(
-                f"The sensitive column {self.column!r} is undetermined in {self.n_null:,} records, and {purpose}. Give "
-                "them a category of their own, or drop them first."
-            )
-
     def with_null_as_value(self) -> SensitiveClasses:
         """The same with null as one value more."""
         if not self.n_null:

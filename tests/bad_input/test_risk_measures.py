@@ -105,7 +105,6 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "uniques larger than the keys": (lambda: R.Suda(3).measure(people()), "there are 2"),
     "a formula with an unknown key": (lambda: R.PoissonRisk("sex + aeg").measure(people()), "Did you mean 'age'"),
     "a formula with a hole": (lambda: R.PoissonRisk("sex + + age").measure(people()), "empty term"),
-    "k larger than the file": (lambda: R.GlobalRisk(k=9).measure(people()), "larger than the file"),
     "presence without a table": (lambda: R.Presence(low=0, high=0.5).measure(people()), "against=table"),
     "k-map without a table or weights": (lambda: R.KMap(3).measure(people()), "against=…, or declare the weight"),
     "a public table without somebody": (
@@ -127,9 +126,39 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "interval risk without the original": (lambda: R.IntervalRisk().measure(people()), "against=original"),
     "interval risk of a constant column": (
         lambda: R.IntervalRisk(columns="same").measure(people(), against=people()),
-        "'same' has one value only",
+        "one value only in 'same'",
     ),
     "outliers of a constant column": (lambda: R.OutlierRisk(columns=["same"]).measure(people()), "one value only"),
+    "infinite amounts": (
+        lambda: R.OutlierRisk(columns="income").measure(
+            people(FRAME.with_columns(income=pl.Series([float("inf"), *range(7)])))
+        ),
+        "infinite values",
+    ),
+    "amounts that nobody has": (
+        lambda: R.OutlierRisk(columns="income").measure(people(FRAME.with_columns(income=pl.lit(None, pl.Float64)))),
+        "no value in any record",
+    ),
+    "an original with text for amounts": (
+        lambda: R.IntervalRisk(columns="income").measure(
+            people(), against=people(FRAME.with_columns(pl.col("income").cast(pl.String)))
+        ),
+        "holds no numbers in 'income'",
+    ),
+    "an original without the sensitive column": (
+        lambda: R.TCloseness(0.2).measure(people(), against=people(FRAME.drop("illness"), sensitive=[])),
+        "'illness', which the data do not have",
+    ),
+    "an assessment of a column that is not there": (
+        lambda: R.AttackMap(sensitive="ilness").measure(people()),
+        "Did you mean 'illness'",
+    ),
+    "order among codes that are not applicable": (
+        lambda: R.TCloseness(0.2, distance="ordered", sensitive="age2").measure(
+            people(FRAME.with_columns(age2=pl.col("age")), sensitive=["age2"], not_applicable={"age2": [4]})
+        ),
+        "no place in an order",
+    ),
     "interval risk of text": (
         lambda: R.IntervalRisk(columns="illness").measure(people(), against=people()),
         "holds no numbers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -121,6 +122,17 @@ def show_methods() -> None:
     out.print("Explain one: flou methods NAME")
 
 
+def _filled(paragraph: str) -> list[str]:
+    """A paragraph in 78 columns; items of a list each on lines of their own, formulas as they are."""
+    if any(line.startswith("    ") for line in paragraph.splitlines()):
+        return paragraph.splitlines()
+    first, *items = re.split(r"^- ", paragraph, flags=re.MULTILINE)
+    lines = textwrap.wrap(" ".join(first.split()), 78)
+    for item in items:
+        lines += textwrap.wrap(" ".join(item.split()), 78, initial_indent="- ", subsequent_indent="  ")
+    return lines
+
+
 def show_method(name: str) -> None:
     """One method: what it does, its parameters, its reference."""
     wanted = name.replace("-", "_")
@@ -134,8 +146,8 @@ def show_method(name: str) -> None:
     module = inspect.getmodule(method)
     for text in (method.__doc__, module.__doc__ if module else None):
         for paragraph in inspect.cleandoc(text or "").split("\n\n"):
-            listing = any(line.startswith(("- ", "    ")) for line in paragraph.splitlines())
-            out.print(paragraph if listing else textwrap.fill(paragraph, 78))
+            for line in _filled(paragraph):
+                out.print(line)
             out.print()
     table = _table("parameter", "default", "meaning")
     described = method.model_json_schema().get("properties", {})

@@ -104,6 +104,10 @@ class Result:
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [(self.value_label, figure_text(self.headline))]
+        if self.interval is not None:
+            ends = (self.interval.low, self.interval.high)
+            shown = [figure_text(Proportion(x) if self.value_kind == "share" else x) for x in ends]
+            rows.append((f"{round(100 * self.interval.level)}% interval", " to ".join(shown)))
         return rows + [(self.figure_labels.get(n, n), figure_text(v)) for n, v in self.figures.items()]
 
     @property

@@ -39,6 +39,8 @@ def percent(share: float) -> str:
     value = 100 * share
     if value == 0:
         return "0"
+    if 99.95 <= value < 100:
+        return f"{min(value, 99.999):.3f}"  # not quite all is not all
     digits = 1 if value >= 1 else 2 if value >= 0.1 else 3
     return f"{value:.{digits}f}" if value >= 0.001 else "< 0.001"
 
@@ -47,6 +49,8 @@ def plain_text(value: object) -> str:
     """A parameter or figure as people read it: `[a, b]`, `k_anonymity(k = 3)`, 1,234."""
     if isinstance(value, Proportion):
         return f"{percent(value)}%"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{int(value):,}" if float(value).is_integer() else f"{value:,}"
     if isinstance(value, Mapping):
@@ -62,7 +66,7 @@ def plain_text(value: object) -> str:
 def figure_text(value: object) -> str:
     """A figure as people read it: four digits that count, no more."""
     if isinstance(value, float) and not isinstance(value, Proportion) and not value.is_integer():
-        return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
     return plain_text(value)
 
 

@@ -15,7 +15,7 @@ from flou.engine.charts import to_svg
 from flou.engine.note import Note
 from flou.engine.release import Release, Step
 from flou.engine.result import Result, RiskResult
-from flou.engine.values import settings_text
+from flou.engine.values import Proportion, settings_text
 from flou.engine.words import Words
 from flou.reporting.charts import senses_chart
 from flou.reporting.glossary import Term, glossary
@@ -148,6 +148,8 @@ class Content:
         """Label, before, after of each figure of a measure."""
         words, shown = self.words, pair.any
         yield words(shown.value_label), self._headline(pair.before), self._headline(pair.after)
+        if shown.interval is not None:
+            yield words("95% interval"), self._interval(pair.before), self._interval(pair.after)
         for name in shown.figures:
             label = words(shown.figure_labels.get(name, name))
             yield label, self._figure(pair.before, name), self._figure(pair.after, name)
@@ -160,12 +162,20 @@ class Content:
             return self.share(n, total)
         return self.words.share(result.value) if result.value_kind == "share" else self.words.number(result.value)
 
+    def _interval(self, result: Result | None) -> str:
+        if result is None or result.interval is None:
+            return "–"
+        show = self.words.share if result.value_kind == "share" else self.words.number
+        return f"{show(result.interval.low)} – {show(result.interval.high)}"
+
     def _figure(self, result: Result | None, name: str) -> str:
         value = None if result is None else result.figures.get(name)
         if value is None:
             return "–"
         if name == "k" and result is not None and isinstance(value, int):
             return self.smallest(value, result.settings)
+        if isinstance(value, Proportion):
+            return self.words.share(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return self.count(value)
         return self.words.number(value) if isinstance(value, float) else str(value)

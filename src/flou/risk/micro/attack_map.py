@@ -31,7 +31,7 @@ from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs, Share
 from flou.engine.result import RiskResult
-from flou.engine.values import percent, settings_text
+from flou.engine.values import Proportion, codes_in, percent, settings_text
 from flou.engine.words import Words
 from flou.risk.attacks import ATTACKS, AttackKind, AttackName
 from flou.risk.micro.closeness import TCloseness
@@ -39,7 +39,7 @@ from flou.risk.micro.diversity import LDiversity
 from flou.risk.micro.frequency import Missing
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.micro.presence import Presence
-from flou.risk.micro.setting import require_keys
+from flou.risk.micro.setting import require_keys, sensitive_columns
 
 if TYPE_CHECKING:
     import altair as alt
@@ -100,7 +100,8 @@ class AttackMap(RiskMeasure):
 
     Reference: Ben Fredj (2017), in its cautious reading.
     Result: `.value` the share that the most successful attack reaches, `.lines` one line an attack, `.open` the attacks
-    that are not closed, `.units` how many attacks reach each record, `.summary()` one page.
+    that are not closed, `.units` how many attacks by key reach each record,
+    `.summary()` one page. Exact amounts are a matter of columns, not of keys: they are in `.value` and `.lines` alone.
     """
 
     reference: ClassVar[str] = "benfredj2017"
@@ -145,7 +146,7 @@ class AttackMap(RiskMeasure):
             value_label="share of records that the most successful attack reaches",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
-                **{line.attack.name: line.share for line in lines},
+                **{line.attack.name: None if line.share is None else Proportion(line.share) for line in lines},
                 "n_open": n_open,
                 "n_at_risk": n_at_risk,
                 "n_records": n,
@@ -178,6 +179,8 @@ class AttackMap(RiskMeasure):
         """Put one attack to the file: its line, and which keys it reaches where it goes by keys."""
         if attack.name == "amounts":
             return _amounts(attack, data), None
+        if attack.name == "identity" and self.k > keys.n_records:
+            return Line(attack, "the file has fewer records than k", 1.0), np.ones(keys.n_keys, dtype=np.int64)
         why = self._missing(attack.name, data, against)
         if why is not None:
             return Line(attack, why=why), None
@@ -187,7 +190,7 @@ class AttackMap(RiskMeasure):
             try:
                 result = model.measure(data, against=against if attack.name == "presence" else None)
             except (DataError, KeySpaceTooLargeError) as error:
-                return Line(attack, why=Note("it could not be measured: {reason}", {"reason": str(error)})), None
+                return Line(attack, why=Note("{reason}", {"reason": str(error)})), None
             flags[keys.locate(result.keys.frame)] |= result.at_risk
         # presence is a matter of the people of the public table, not of the records alone
         share = result.value if len(models) == 1 else int(keys.counts[flags].sum()) / keys.n_records
@@ -207,7 +210,7 @@ class AttackMap(RiskMeasure):
         return None
 
     def _columns(self, data: Microdata) -> tuple[str, ...]:
-        return self.sensitive if self.sensitive is not None else data.schema.sensitive
+        return () if not (self.sensitive or data.schema.sensitive) else sensitive_columns(data, self.sensitive)
 
     def _grouped(self, data: Microdata) -> tuple[str, ...]:
         """The sensitive columns whose schema says which values are alike."""
@@ -257,7 +260,11 @@ def _alone(data: Microdata, columns: list[str]) -> Iterator[tuple[str, int]]:
     """For each column the number of values that occur once."""
     count = f"{native.RESERVED}n"
     for column in columns:
-        held = data.frame.select(column).drop_nulls().group_by(column).agg(nw.len().cast(nw.Int64).alias(count))
+        rows = data.frame.select(column).drop_nulls()
+        codes = codes_in(rows.collect_schema()[column], data.schema.not_applicable.get(column, ()))
+        if codes:
+            rows = rows.filter(~nw.col(column).is_in(codes))
+        held = rows.group_by(column).agg(nw.len().cast(nw.Int64).alias(count))
         single = held.filter(nw.col(count) == 1).select(nw.len().cast(nw.Int64).alias(count))
         yield column, int(native.collect(single).item())
 

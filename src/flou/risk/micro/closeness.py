@@ -27,6 +27,7 @@ from flou.engine.errors import DataError, ParameterError
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
+from flou.engine.values import text_of
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.reference_distribution import classes_and_reference
@@ -83,7 +84,7 @@ class TCloseness(RiskMeasure):
                 "n_keys": "distinct keys",
                 "n_records": "records",
             },
-            notes=tuple(dict.fromkeys(note for *_, notes in parts for note in notes)),
+            notes=next((notes for *_, notes in parts if notes), ()),
             keys=keys,
             key_values=farthest,
             unit_label="distance",
@@ -101,10 +102,16 @@ class TCloseness(RiskMeasure):
         if self.distance == "equal":
             return equal_distance(classes, totals)
         if None in classes.values:
-            n_null = int(classes.count[classes.code == classes.values.index(None)].sum())
+            n_null = int(totals[classes.values.index(None)])
             raise DataError(
                 f"The sensitive column {classes.column!r} is undetermined in {n_null:,} records, and {self.distance} "
                 "distances have no place for them. Give them a category of their own, or drop them first."
+            )
+        codes = {text_of(c) for c in data.schema.not_applicable.get(classes.column, ())}
+        if self.distance == "ordered" and codes & {text_of(v) for v in classes.values}:
+            raise DataError(
+                f"The sensitive column {classes.column!r} has codes that are not applicable, which have no place in an "
+                'order. Measure it with distance = "equal", or drop those records first.'
             )
         if self.distance == "ordered":
             return _ordered_distance(classes, totals, _ordered(data, classes))
@@ -142,8 +149,6 @@ def _blocks(classes: SensitiveClasses, totals: Ints) -> Iterator[tuple[slice, Fl
 
 def _ordered(data: Microdata, classes: SensitiveClasses) -> list[int]:
     """The order of the values: as their modalities are declared, else as they sort."""
-    from flou.engine.values import text_of
-
     declared = {text_of(v): i for i, v in enumerate(data.declared_modalities.get(classes.column, ()))}
     texts = [text_of(v) for v in classes.values]
     if declared and set(texts) <= set(declared):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +14,12 @@ from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.keys import KeyTable
 from flou.engine.method import require_columns
+from flou.engine.parameters import Scalar
+from flou.engine.values import codes_in
 
 Floats = NDArray[np.float64]
+#: Beyond this squares overflow.
+_LARGEST = 1e120
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +59,16 @@ def records(data: Microdata, columns: tuple[str, ...]) -> Records:
     if rows[unit].null_count() or rows[unit].n_unique() < rows.height:
         raise DataError(f"The id {unit!r} must be unique and never null for records to be told apart.")
     units = KeyTable((unit,), rows.select(unit), np.ones(rows.height, dtype=np.int64), None)
-    return Records(held, units, _matrix(rows, columns))
+    return Records(held, units, _matrix(rows, columns, data.schema.not_applicable))
 
 
 def paired(data: Microdata, original: Microdata, columns: tuple[str, ...]) -> tuple[Records, Floats]:
     """The records of a file, and the values that each of them had in the original."""
     require_columns(original, columns, "The original lacks a column: columns")
+    theirs_schema = original.frame.collect_schema()
+    texts = [c for c in columns if not theirs_schema[c].is_numeric()]
+    if texts:
+        raise DataError(f"The original holds no numbers in {listed(texts)}: the two files cannot be compared.")
     if (data.schema.id is None) != (original.schema.id is None):
         raise DataError(
             "The file and its original must both declare the role id, or neither: records are paired by it."
@@ -85,15 +94,35 @@ def paired(data: Microdata, original: Microdata, columns: tuple[str, ...]) -> tu
 
 def spreads(values: Floats, columns: tuple[str, ...]) -> Floats:
     """The standard deviation of each column; a constant one has none that could be compared."""
-    found = np.array([np.std(c[~np.isnan(c)], ddof=1) if (~np.isnan(c)).sum() > 1 else 0.0 for c in values.T])
+    found = _deviations(values)
     constant = [c for c, s in zip(columns, found, strict=True) if not s > 0]
     if constant:
-        raise DataError(
-            f"{listed(constant)} has one value only: there is nothing to tell records apart by. Leave it out."
-        )
+        raise DataError(f"There is one value only in {listed(constant)}, which tells no records apart: leave it out.")
     return found
 
 
-def _matrix(rows: pl.DataFrame, columns: tuple[str, ...]) -> Floats:
-    arrays = [rows[c].cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in columns]
+def spreads_or(values: Floats, others: Floats) -> Floats:
+    """The standard deviation of each column, or another where a column is constant."""
+    found = _deviations(values)
+    return np.asarray(np.where(found > 0, found, others))
+
+
+def _deviations(values: Floats) -> Floats:
+    return np.array([np.std(c[~np.isnan(c)], ddof=1) if (~np.isnan(c)).sum() > 1 else 0.0 for c in values.T])
+
+
+def _matrix(rows: pl.DataFrame, columns: tuple[str, ...], codes: Mapping[str, Sequence[Scalar]]) -> Floats:
+    """Columns as numbers, NaN where a value is undetermined or a code that is no amount."""
+    arrays = []
+    for name in columns:
+        held = rows[name]
+        no_amount = codes_in(held.dtype, codes.get(name, ()))
+        values = held.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        if no_amount:
+            values = np.where(held.is_in(no_amount).fill_null(False).to_numpy(), np.nan, values)
+        if (np.abs(values) > _LARGEST).any():
+            raise DataError(f"The column {name!r} holds infinite values, or nearly: mend them, or leave it out.")
+        if np.isnan(values).all():
+            raise DataError(f"The column {name!r} has no value in any record: leave it out.")
+        arrays.append(values)
     return np.stack(arrays, axis=1)

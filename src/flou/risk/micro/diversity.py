@@ -104,7 +104,7 @@ class LDiversity(RiskMeasure):
             notes=_constant_notes(n_constant),
             keys=keys,
             key_values=smallest if self.kind == "entropy" else smallest.astype(np.int64),
-            unit_label="l reached (exp of the entropy)" if self.kind == "entropy" else "l reached",
+            unit_label="l",
             at_risk=at_risk,
             detail=partial(beside, keys.frame.columns, columns, found),
             chart=class_chart(

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import ParameterError
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
+from flou.engine.values import Proportion
 from flou.risk.micro.frequency import Missing, count_frequencies
 from flou.risk.micro.histogram import RISKS, class_chart
 from flou.risk.micro.individual import find_risks, summarise
@@ -48,8 +48,6 @@ class GlobalRisk(RiskMeasure):
         require_sampling_weights(data)
         space = key_space(data)
         n = space.keys.n_records
-        if self.k > n:
-            raise ParameterError(f"k = {self.k} is larger than the file: it has {n:,} records.")
         risks = find_risks(space, self.missing)
         frequencies = count_frequencies(space, self.missing)
         expected, highest = summarise(risks, space.keys.counts)
@@ -68,7 +66,7 @@ class GlobalRisk(RiskMeasure):
             figures={
                 "expected": expected,
                 "highest": highest,
-                "below_k": n_rare / n,
+                "below_k": Proportion(n_rare / n),
                 "n_at_risk": n_rare,
                 "n_keys": space.keys.n_keys,
                 "n_records": n,

@@ -22,7 +22,7 @@ from flou.engine.errors import DataError
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
-from flou.risk.micro.continuous import Floats, continuous_columns, paired, spreads
+from flou.risk.micro.continuous import Floats, continuous_columns, paired, spreads, spreads_or
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.robust import minimum_covariance, squared_distances
 
@@ -52,11 +52,12 @@ class IntervalRisk(RiskMeasure):
     def _measure(self, data: Microdata, against: Microdata, counts: Any) -> RiskResult:
         columns = continuous_columns(data, self.columns)
         held, original = paired(data, against, columns)
-        # a constant release is a safe one; a constant original has nothing to give away and no scale
-        scale = spreads(original if self.sd == "original" else held.values, columns)
-        moved = np.abs(held.values - original) / scale / self.width
+        scale = spreads(original, columns)
         if self.robust:
-            moved = moved / robust_distances(original / spreads(original, columns))[:, None]
+            distances = robust_distances(original / scale)[:, None]
+        # a column that was made constant has no spread of its own
+        widths = self.width * (scale if self.sd == "original" else spreads_or(held.values, scale))
+        moved = np.abs(held.values - original) / (widths * distances if self.robust else widths)
         figures = farthest(moved, self.match)
         at_risk = figures <= 1.0
         n, n_at_risk = held.units.n_records, int(at_risk.sum())

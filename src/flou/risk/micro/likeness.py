@@ -74,7 +74,7 @@ class _RelativeGain(RiskMeasure):
                 "n_records": keys.n_records,
             },
             figure_labels=figure_labels,
-            notes=tuple(dict.fromkeys(note for *_, notes in parts for note in notes)),
+            notes=next((notes for *_, notes in parts if notes), ()),
             keys=keys,
             key_values=worst,
             unit_label=unit_label,

@@ -3,7 +3,8 @@
 A formula names margins: `sex + age`, `sex * age`, `sex:age + region`. A Poisson model whose covariates are
 categories is fitted when the margins of the fit equal those of the table (Birch 1963), so iterative
 proportional fitting reaches the estimate with one array of the size of the table: 10^6 cells take tens of
-milliseconds a cycle, where a design matrix would have 10^6 rows. Structural zeros start, and stay, at zero.
+milliseconds a cycle, where a design matrix would have 10^6 rows. Structural zeros start, and stay, at zero; where they
+make the fit creep, Newton's method takes over (`newton`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.engine.errors import FlouError, ParameterError, did_you_mean
+from flou.risk.micro import newton
 
 Table = NDArray[Any]
 #: A margin of a model: positions of columns, in order.
@@ -26,6 +28,8 @@ Term = tuple[int, ...]
 #: Cycles of the fit, and how far the fitted margins may be from those of the table at the end (as a share of n).
 MAX_CYCLES = 500
 _TOLERANCE = 1e-10
+#: Cycles after which a model that creeps is handed to Newton's method.
+_PATIENCE = 25
 
 
 class NotConvergedError(FlouError):
@@ -93,19 +97,32 @@ def fit(table: Table, terms: Sequence[Term], possible: Table | None = None, star
         means = start.astype(np.float64)
     else:
         means = np.ones(table.shape) if possible is None else possible.astype(np.float64)
+    tolerance, far = _TOLERANCE * n, np.inf
     for cycle in range(1, MAX_CYCLES + 1):
         far = 0.0
         for axis, wanted in zip(axes, observed, strict=True):
             held = means.sum(axis=axis, keepdims=True)
             far = max(far, float(np.abs(held - wanted).max()))
             means *= np.divide(wanted, held, out=np.zeros_like(held), where=held > 0)
-        if far <= _TOLERANCE * n and cycle > 1:
-            return Fit(means, tuple(terms), *_distance(table, means), *_size(terms, table, possible), cycle)
-    deviance = _distance(table, means)[0]
-    raise NotConvergedError(
-        f"The log-linear model did not converge: after {MAX_CYCLES} cycles a margin is still {far:,.3g} records off, "
-        f"and the deviance is {deviance:,.4g}. There is no estimate; take a simpler formula or coarser keys."
-    )
+        if far <= tolerance and cycle > 1:
+            break
+        if cycle == _PATIENCE and _suits_newton(table, terms):
+            means, far = newton.improve(table, means, terms, 1e-7 * n)
+            tolerance = 1e-6 * n
+            break
+    if not far <= tolerance:
+        raise NotConvergedError(
+            f"The log-linear model did not converge: after {cycle} cycles a margin is still {far:,.3g} records off, "
+            f"and the deviance is {_distance(table, means)[0]:,.4g}. There is no estimate; take a simpler formula, "
+            "coarser keys, or fewer incoherent combinations."
+        )
+    return Fit(means, tuple(terms), *_distance(table, means), *_size(terms, table, possible), cycle)
+
+
+def _suits_newton(table: Table, terms: Sequence[Term]) -> bool:
+    """Whether the margins of every two terms fit in memory, and all of them at each cell."""
+    n_parameters = sum(int(np.prod([table.shape[j] for j in term])) for term in terms)
+    return n_parameters <= newton.MAX_PARAMETERS and table.size * len(terms) <= newton.MAX_ENTRIES
 
 
 def _distance(table: Table, means: Table) -> tuple[float, float]:

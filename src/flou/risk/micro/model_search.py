@@ -20,10 +20,10 @@ from itertools import combinations
 import numpy as np
 
 from flou.engine.progress import tell
-from flou.risk.micro.log_linear import Fit, Table, Term, fit, largest
+from flou.risk.micro.log_linear import Fit, NotConvergedError, Table, Term, fit, largest
 
-#: A statistic above this speaks against the model: one side, 5%.
-CRITICAL = 1.6448536269514722
+#: A statistic farther from 0 than this speaks against the model: 5%.
+CRITICAL = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -60,23 +60,26 @@ def _statistic(f: Table, mu: Table, linear: Table, square: Table) -> float | Non
 
 
 def search(table: Table, fraction: float, possible: Table | None) -> Fit:
-    """Main effects, then two-way interactions one at a time while the test of τ2 speaks of too simple a model."""
-    terms: tuple[Term, ...] = tuple((j,) for j in range(table.ndim))
-    held = fit(table, terms, possible)
+    """Main effects, then two-way interactions one at a time while the test of τ2 speaks against the model."""
+    held = fit(table, tuple((j,) for j in range(table.ndim)), possible)
     left = set(combinations(range(table.ndim), 2))
     while left and _strain(table, held, fraction) > CRITICAL:
         best: tuple[float, Term, Fit] | None = None
         for number, pair in enumerate(sorted(left)):
             tell(f"search the model: {len(held.terms)} terms", number, len(left))
-            tried = fit(table, largest((*held.terms, pair)), possible)
-            strain = abs(_strain(table, tried, fraction))
+            try:
+                tried = fit(table, largest((*held.terms, pair)), start=held.means, possible=possible)
+            except NotConvergedError:
+                continue
+            strain = _strain(table, tried, fraction)
             if best is None or strain < best[0]:
                 best = (strain, pair, tried)
-        assert best is not None
+        if best is None or best[0] >= _strain(table, held, fraction):
+            break
         held = best[2]
         left.discard(best[1])
     return held
 
 
 def _strain(table: Table, fitted: Fit, fraction: float) -> float:
-    return test_fit(table, fitted.means, fraction).second or 0.0
+    return abs(test_fit(table, fitted.means, fraction).second or 0.0)

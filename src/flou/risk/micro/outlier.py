@@ -19,6 +19,7 @@ from scipy.stats import chi2
 
 from flou.describe.microdata import Microdata
 from flou.engine.method import RiskMeasure
+from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
 from flou.risk.micro.continuous import Floats, continuous_columns, records, spreads
@@ -73,6 +74,7 @@ class OutlierRisk(RiskMeasure):
                 "n_columns": "columns",
                 "n_records": "records",
             },
+            notes=_notes(n_at_risk / n) if self.robust else (),
             keys=held.units,
             key_values=figures,
             unit_label="distance" if self.robust else "columns",
@@ -104,3 +106,15 @@ class OutlierRisk(RiskMeasure):
         centre, cov = minimum_covariance(whole[~np.isnan(whole).any(axis=1)])
         filled = np.where(np.isnan(values), centre, values)
         return np.sqrt(squared_distances(filled, centre, cov)), float(np.sqrt(chi2.ppf(self.quantile, values.shape[1])))
+
+
+def _notes(share: float) -> tuple[Note, ...]:
+    """Where many are far from the bulk, the columns are skewed rather than the records odd."""
+    if share <= 1 / 3:
+        return ()
+    return (
+        Note(
+            "More than a third of the records stand out: amounts with long tails are better measured by their "
+            "logarithms, or column by column."
+        ),
+    )

@@ -8,11 +8,13 @@ stays unseen of a key is Poisson with mean λ (1 - π), so
 - τ2, the expected number of right matches of sample uniques, is the sum of (1 - exp(-λ (1 - π))) / (λ (1 - π));
 - for a key with f sampled records, E[1/F | f] is the integral of t^(f-1) exp(-λ (1 - π) (1 - t)) over [0, 1].
 
-A model that is too simple overstates the risk, one that is too rich understates it. The test statistic of each
-measure estimates its bias to second order in λ and divides it by its standard error under the model: well above 0
-speaks of too simple a model. `formula = "search"` adds interactions one at a time, the one that brings the
-statistic of τ2 nearest to 0, until it no longer speaks against the model. It fails where people's keys are not
-drawn independently: members of a household, and complex samples whose chances differ much.
+A model that is too simple overstates the risk as a rule, one that is too rich understates it. The test statistic of
+each measure estimates its bias to second order in λ and divides it by its standard error under the model: well
+above 0 the risk is overstated, well below it is understated. `formula = "search"` adds interactions one at a time,
+the one that brings the statistic of τ2 nearest to 0, until it no longer speaks against the model.
+
+It fails where people's keys are not drawn independently: members of a household, and complex samples whose
+chances differ much.
 """
 
 from __future__ import annotations
@@ -128,13 +130,16 @@ def _notes(test: float | None, n_null: int) -> tuple[Note, ...]:
     if test is not None and test > CRITICAL:
         notes.append(
             Note(
-                "The test of fit for τ2 speaks of too simple a model, which overstates the risk: add interactions, or "
-                'give formula = "search".'
+                "The test of fit for τ2 says that this model overstates the risk: add interactions, or give "
+                'formula = "search".'
             )
         )
     if test is not None and test < -CRITICAL:
         notes.append(
-            Note("The test of fit for τ2 speaks of too rich a model, which understates the risk: take a simpler one.")
+            Note(
+                "The test of fit for τ2 says that this model understates the risk: take other interactions, or fewer, "
+                'or give formula = "search".'
+            )
         )
     if n_null:
         notes.append(Note("{n_null} records have an undetermined key, counted as a category.", {"n_null": n_null}))

@@ -64,10 +64,11 @@ def require_contained(keys: KeyTable, people: Ints) -> None:
     if short.any():
         n = int((keys.counts - people)[short].sum())
         rows = keys.frame.filter(short).rows()
+        hint = "" if None not in (v for row in rows for v in row) else " Undetermined keys are in no public table."
         raise DataError(
             f"The public table does not contain the file: {int(short.sum()):,} keys have more records than the table "
             f"has people ({n:,} records too many). Is it the right table, with its keys recoded as in the file? Some "
-            f"keys ({', '.join(keys.columns)}): {listed(rows, 3)}."
+            f"keys ({', '.join(keys.columns)}): {listed(rows, 3)}.{hint}"
         )
 
 

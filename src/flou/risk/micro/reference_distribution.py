@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from flou.describe.microdata import Microdata
+from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.values import text_of
 from flou.risk.micro.sensitive import Ints, SensitiveClasses, sensitive_classes
@@ -23,8 +24,9 @@ def classes_and_reference(
 ) -> tuple[SensitiveClasses, Ints, tuple[Note, ...]]:
     """Classes with null as a value, and how often each value occurs in the input; values of it that are gone last."""
     classes = sensitive_classes(data, column).with_null_as_value()
-    if against is None or column not in against.columns:
+    if against is None:
         return classes, classes.totals(), ()
+    require_columns(against, (column,), "The original lacks a column: sensitive")
     whole = against.key_table((column,))
     known = {_name(v): i for i, v in enumerate(classes.values)}
     in_whole = {_name(v): v for v in whole.frame[column].to_list()}

@@ -38,6 +38,8 @@ def require_sampling_weights(data: Microdata) -> None:
     weight = data.schema.weight
     if weight is not None and data.lowest_weight() < 1:
         n_small = data.count_where(nw.col(weight) < 1)
+        if not n_small:
+            return  # a file without records
         raise DataError(
             f"The weight {weight!r} is below 1 in {n_small:,} records: a record stands for itself at least. Give "
             "sampling weights that add up to the population; weights scaled to a mean of 1 do not."

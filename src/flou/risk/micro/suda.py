@@ -29,6 +29,7 @@ from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult, unused
+from flou.engine.values import Proportion
 from flou.risk.micro.minimal_uniques import minimal_uniques
 from flou.risk.micro.setting import require_keys, sampling_fraction
 
@@ -92,7 +93,7 @@ class Suda(RiskMeasure):
                 "n_at_risk": n_special,
                 "n_records": table.n_records,
                 **{
-                    f"contribution_{c}": p / total if total else 0.0
+                    f"contribution_{c}": Proportion(p / total if total else 0.0)
                     for c, p in zip(columns, parts.tolist(), strict=True)
                 },
             },

@@ -87,7 +87,7 @@ def test_french_is_french() -> None:
 def test_public_version_hides_the_original_keys_and_small_counts() -> None:
     html = _report().html(audience="public")
     text = " ".join(_Page(html).words)
-    for hidden in ("pid", "name:", " hid ", "Before", "rarest"):
+    for hidden in ("pid", "name:", " hid ", "Before", "most exposed"):
         assert hidden not in text.split("Glossary")[1].split("Parameters")[0], hidden
     data = people()
     release = flou.protect.Recode("age", level=1).protect(data, secret=SECRET)

@@ -86,7 +86,7 @@ def _meaning(value: LabelledValue) -> str:
 
 
 def show_result(result: RiskResult) -> None:
-    """The figures of a measure and its rarest keys."""
+    """The figures of a measure."""
     console().print(result.summary(), soft_wrap=True)
 
 

@@ -54,14 +54,16 @@ def bars(
         for row in frame.iter_rows(named=True)
     ]
     scale = alt.Scale(domain=[0, look.top]) if look.top else alt.Scale()
+    # a label of several words stands on several lines
+    labels = alt.Axis(labelAngle=0, labelExpr="split(datum.label, ' ')")
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("class:N", sort=[r["class"] for r in rows], title=words(titles[0]), axis=alt.Axis(labelAngle=0)),
+        x=alt.X("class:N", sort=[r["class"] for r in rows], title=words(titles[0]), axis=labels),
         y=alt.Y("share:Q", title=words(titles[1]), axis=percent_axis(words), scale=scale),
     )
     colour = alt.Color(
         "group:N",
         scale=alt.Scale(domain=names, range=[ALERT, CALM]),
-        legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=24),
     )
     chart = base.mark_bar(cornerRadiusEnd=2).encode(color=colour) + base.mark_text(
         dy=-6, fontSize=10, color=INK

@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flou.decide.verdict import Decision, Verdict
+from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.overview import ColumnOverview, Overview
-from flou.engine.charts import to_svg
-from flou.engine.note import Note
-from flou.engine.release import Release, Step
+from flou.engine.release import Step
 from flou.engine.result import Result, RiskResult
-from flou.engine.values import Proportion, settings_text
-from flou.engine.words import Words
-from flou.reporting.charts import senses_chart
+from flou.engine.values import settings_text
 from flou.reporting.glossary import Term, glossary
-from flou.reporting.senses import Sense, five_senses
-from flou.risk.micro.frequency import MISSING
-from flou.risk.micro.k_anonymity import KAnonymity
+from flou.reporting.risk_section import RiskSection
 
 #: Keys shown in the internal list of the rarest.
 _N_KEYS_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A measure before and after protection."""
-
-    before: Result | None
-    after: Result | None
-
-    @property
-    def any(self) -> Result:
-        found = self.after or self.before
-        assert found is not None
-        return found
-
-
-@dataclass(frozen=True)
-class Content:
-    """Everything the template prints. `public` hides the original and small counts."""
-
-    original: Microdata
-    release: Release
-    results: Sequence[Result]
-    verdict: Verdict | None
-    words: Words
-    public: bool
+class Content(RiskSection):
+    """Everything the template prints."""
 
     @property
     def title(self) -> str:
         held = self.original.schema.title
         return held.get(self.words.language) or held.get("en") or self.words("Disclosure control report")
-
-    @property
-    def min_count(self) -> int:
-        return self.verdict.min_count if self.verdict else 3
 
     def decision(self, decision: Decision) -> str:
         """The name of a decision."""
@@ -75,20 +43,6 @@ class Content:
             Decision.WITHHOLD: "The file must not be published.",
         }
         return self.words(meaning[decision])
-
-    def count(self, n: int) -> str:
-        """A count, hidden in the public version when it is small."""
-        if self.public and 0 < n < self.min_count:
-            return f"< {self.words.number(self.min_count)}"
-        return self.words.number(n)
-
-    def share(self, n: int, total: int) -> str:
-        """A share of records, hidden in the public version when it stands for a small count."""
-        if not total:
-            return "–"
-        if self.public and 0 < n < self.min_count:
-            return f"< {self.words.share(self.min_count / total)}"
-        return self.words.share(n / total)
 
     @cached_property
     def file(self) -> Overview:
@@ -114,131 +68,13 @@ class Content:
         )
         return f"{size} {keys}"
 
-    @property
-    def n_released(self) -> int:
-        return int(self.release.data.n_records)
-
-    def label(self, column: str) -> str:
-        return self.original.schema.label(column, self.words.language)
-
     def published(self, column: str) -> bool:
         return column in self.release.data.columns and column not in self.release.data.schema.hidden
-
-    @cached_property
-    def pairs(self) -> list[Pair]:
-        """Risk measures, before and after matched by method and settings; the public version has no before."""
-        found: dict[str, Pair] = {}
-        for result in self.results:
-            if not isinstance(result, RiskResult):
-                continue
-            name = f"{result.method} {sorted(result.settings.items(), key=str)}"
-            pair = found.get(name, Pair(None, None))
-            if result.measured_on == "release":
-                found[name] = Pair(pair.before, result)
-            elif not self.public:
-                found[name] = Pair(result, pair.after)
-        return [p for p in found.values() if p.before or p.after]
 
     @property
     def others(self) -> list[Result]:
         """Results of attacks and comparisons."""
         return [r for r in self.results if not isinstance(r, RiskResult)]
-
-    def figures(self, pair: Pair) -> Iterator[tuple[str, str, str]]:
-        """Label, before, after of each figure of a measure."""
-        words, shown = self.words, pair.any
-        yield words(shown.value_label), self._headline(pair.before), self._headline(pair.after)
-        if shown.interval is not None:
-            yield words("95% interval"), self._interval(pair.before), self._interval(pair.after)
-        for name in shown.figures:
-            label = words(shown.figure_labels.get(name, name))
-            yield label, self._figure(pair.before, name), self._figure(pair.after, name)
-
-    def _headline(self, result: Result | None) -> str:
-        if result is None:
-            return "–"
-        n, total = result.figures.get("n_at_risk"), result.figures.get("n_records")
-        if result.value_kind == "share" and isinstance(n, int) and isinstance(total, int):
-            return self.share(n, total)
-        return self.words.share(result.value) if result.value_kind == "share" else self.words.number(result.value)
-
-    def _interval(self, result: Result | None) -> str:
-        if result is None or result.interval is None:
-            return "–"
-        show = self.words.share if result.value_kind == "share" else self.words.number
-        return f"{show(result.interval.low)} – {show(result.interval.high)}"
-
-    def _figure(self, result: Result | None, name: str) -> str:
-        value = None if result is None else result.figures.get(name)
-        if value is None:
-            return "–"
-        if name == "k" and result is not None and isinstance(value, int):
-            return self.smallest(value, result.settings)
-        if isinstance(value, Proportion):
-            return self.words.share(value)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return self.count(value)
-        return self.words.number(value) if isinstance(value, float) else str(value)
-
-    def charts(self, pair: Pair) -> list[tuple[str, str]]:
-        """Caption and SVG of a measure's chart, before and after, drawn to one scale."""
-        captions = (self.words("Before protection"), self.words("After protection"))
-        drawn = [
-            (c, r)
-            for c, r in zip(captions, (pair.before, pair.after), strict=True)
-            if isinstance(r, RiskResult) and r.chart is not None
-        ]
-        min_count = self.min_count if self.public else 1
-        tops = [_top(result.plot(min_count=min_count).to_dict()) for _, result in drawn]
-        top = math.ceil(max(tops, default=0.0) * 10) / 10
-        return [(c, to_svg(r.plot(self.words.language, min_count=min_count, top=top))) for c, r in drawn]
-
-    def senses(self, pair: Pair) -> list[Sense]:
-        """k-anonymity under every way of counting undetermined values."""
-        shown = pair.any
-        if shown.method != KAnonymity.name():
-            return []
-        measure = KAnonymity(**{**shown.settings, "missing": MISSING[0]})
-        return five_senses(measure, None if self.public else self.original, self.release.data)
-
-    def senses_chart(self, senses: list[Sense]) -> str:
-        chart = senses_chart(senses, self.words.language)
-        return to_svg(chart) if chart is not None else ""
-
-    def sense_share(self, share: float | None, *, after: bool) -> str:
-        if share is None:
-            return self.words("cannot be counted")
-        total = self.n_released if after else self.original.n_records
-        return self.share(round(share * total), total)
-
-    def smallest(self, frequency: int | None, settings: dict[str, Any]) -> str:
-        """The smallest frequency; for the public, where it is small, only that what was asked for is met."""
-        if frequency is None:
-            return "–"
-        k = settings.get("k")
-        if self.public and isinstance(k, int) and k <= frequency < self.min_count:
-            return f"≥ {self.words.number(k)}"
-        return self.count(frequency)
-
-    def rarest(self, pair: Pair) -> tuple[list[str], list[list[str]]] | None:
-        """The rarest keys of the release, or of the original; internal only."""
-        result = pair.after or pair.before
-        if self.public or not isinstance(result, RiskResult):
-            return None
-        frame = result._by_key.head(_N_KEYS_SHOWN)
-        header = [self.label(c) for c in result.keys.columns]
-        header += [self.words("records"), self.words(result.unit_label)]
-        chosen = frame.columns[: len(header)]
-        rows = [
-            [self._value(column, value) for column, value in zip(chosen, row, strict=True)]
-            for row in frame.select(chosen).iter_rows()
-        ]
-        return header, rows
-
-    def _value(self, column: str, value: object) -> str:
-        if value is None:
-            return self.words("undetermined")
-        return self.original.schema.value_label(column, value, self.words.language)
 
     def limits(self) -> list[str]:
         """What the verdict does not say, for those who sign."""
@@ -266,15 +102,6 @@ class Content:
         return (
             self.published(column.name) and "key" not in column.roles and 20 * column.n_distinct >= self.file.n_records
         )
-
-    def note(self, note: Note) -> str:
-        """A remark; its counts are hidden in the public version when they are small."""
-        counts = {k: self.count(v) for k, v in note.values.items() if k.startswith("n_") and isinstance(v, int)}
-        types = {k: self.words(str(v)) for k, v in note.values.items() if k.startswith("type_")}
-        values = {**note.values, **counts, **types}
-        if isinstance(values.get("column"), str):
-            values["column"] = self.label(str(values["column"]))
-        return self.words.note(Note(note.text, values))
 
     def steps(self) -> Iterator[dict[str, Any]]:
         """Each step: what it is, its parameters, and what it changed."""
@@ -335,11 +162,3 @@ class Content:
         """The general terms, and those of the methods that were used."""
         used = {step.method.name() for step in self.release.steps} | {r.method for r in self.results}
         return [t for t in glossary(self.words.language) if not t.when or used & set(t.when)]
-
-
-def _top(chart: dict[str, Any]) -> float:
-    """The largest share that a chart draws, so that two charts can share an axis."""
-    data: list[dict[str, Any]] = chart.get("data", {}).get("values") or next(
-        iter(chart.get("datasets", {}).values()), []
-    )
-    return max((float(row["share"]) for row in data if "share" in row), default=0.0)

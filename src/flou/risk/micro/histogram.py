@@ -79,6 +79,8 @@ class ClassChart:
     def __call__(self, result: RiskResult, look: Look) -> alt.Chart:
         bounds = self.bounds
         names = integer_classes([int(b) for b in bounds]) if self.whole else number_classes(bounds)
+        if look.language == "fr":
+            names = [name.replace(".", ",") for name in names]
         return bars(
             without_small_classes(count_classes(result, bounds, names), look.min_count),
             category="class",

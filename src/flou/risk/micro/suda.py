@@ -168,7 +168,7 @@ def contribution_chart(result: RiskResult, look: Look) -> alt.Chart:
         category="key",
         value="share",
         flag="at_risk",
-        titles=("key", "share of the scores in which the key has a part"),
+        titles=("key", "share of the scores"),
         flag_names=("largest part", "other keys"),
         look=look,
     )

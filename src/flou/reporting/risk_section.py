@@ -1,0 +1,167 @@
+"""What the report says of risk: each measure before and after, its chart, and who is most exposed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flou.engine.charts import to_svg
+from flou.engine.result import Result, RiskResult
+from flou.engine.values import Proportion
+from flou.reporting.audience import Audience
+from flou.reporting.charts import senses_chart
+from flou.reporting.senses import Sense, five_senses
+from flou.risk.micro.frequency import MISSING
+from flou.risk.micro.k_anonymity import KAnonymity
+
+#: Keys shown in the internal list of the most exposed.
+_N_KEYS_SHOWN = 10
+_BEFORE, _AFTER = "Before protection", "After protection"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A measure before and after protection."""
+
+    before: Result | None
+    after: Result | None
+
+    @property
+    def any(self) -> Result:
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True)
+class RiskSection(Audience):
+    """Risk before and after protection."""
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Risk measures, before and after matched by method and settings; the public version has no before."""
+        found: dict[str, Pair] = {}
+        for result in self.results:
+            if not isinstance(result, RiskResult):
+                continue
+            name = f"{result.method} {sorted(result.settings.items(), key=str)}"
+            pair = found.get(name, Pair(None, None))
+            if result.measured_on == "release":
+                found[name] = Pair(pair.before, result)
+            elif not self.public:
+                found[name] = Pair(result, pair.after)
+        return [p for p in found.values() if p.before or p.after]
+
+    def figures(self, pair: Pair) -> Iterator[tuple[str, str, str]]:
+        """Label, before, after of each figure of a measure."""
+        words, shown = self.words, pair.any
+        yield words(shown.value_label), self._headline(pair.before), self._headline(pair.after)
+        if shown.interval is not None:
+            yield words("95% interval"), self._interval(pair.before), self._interval(pair.after)
+        for name in shown.figures:
+            label = words(shown.figure_labels.get(name, name))
+            yield label, self._figure(pair.before, name), self._figure(pair.after, name)
+
+    def _headline(self, result: Result | None) -> str:
+        if result is None:
+            return "–"
+        return self._share_of(result, result.value) if result.value_kind == "share" else self.words.number(result.value)
+
+    def _share_of(self, result: Result, share: float) -> str:
+        """A share of records, hidden in the public version when it stands for few of them."""
+        total = result.figures.get("n_records")
+        if self.public and isinstance(total, int) and 0 < share * total < self.min_count:
+            return f"< {self.words.share(self.min_count / total)}"
+        return self.words.share(share)
+
+    def _interval(self, result: Result | None) -> str:
+        if result is None or result.interval is None:
+            return "–"
+        show = self.words.share if result.value_kind == "share" else self.words.number
+        return f"{show(result.interval.low)} – {show(result.interval.high)}"
+
+    def _figure(self, result: Result | None, name: str) -> str:
+        value = None if result is None else result.figures.get(name)
+        if value is None:
+            return "–"
+        if name == "k" and result is not None and isinstance(value, int):
+            return self.smallest(value, result.settings)
+        if isinstance(value, Proportion) and result is not None:
+            return self._share_of(result, value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.count(value)
+        return self.words.number(value) if isinstance(value, float) else str(value)
+
+    def charts(self, pair: Pair) -> list[tuple[str, str]]:
+        """Caption and SVG of a measure's chart, before and after, drawn to one scale."""
+        title = self.words(pair.any.title)
+        captions = tuple(f"{self.words(when)}{self.words.colon} {title}" for when in (_BEFORE, _AFTER))
+        drawn = [
+            (c, r)
+            for c, r in zip(captions, (pair.before, pair.after), strict=True)
+            if isinstance(r, RiskResult) and r.chart is not None
+        ]
+        min_count = self.min_count if self.public else 1
+        tops = [_top(result.plot(min_count=min_count).to_dict()) for _, result in drawn]
+        top = math.ceil(max(tops, default=0.0) * 10) / 10
+        return [(c, to_svg(r.plot(self.words.language, min_count=min_count, top=top))) for c, r in drawn]
+
+    def senses(self, pair: Pair) -> list[Sense]:
+        """The first k-anonymity of the report under every way of counting undetermined values."""
+        shown = pair.any
+        if pair is not next((p for p in self.pairs if p.any.method == KAnonymity.name()), None):
+            return []
+        measure = KAnonymity(**{**shown.settings, "missing": MISSING[0]})
+        return five_senses(measure, None if self.public else self.original, self.release.data)
+
+    def senses_chart(self, senses: list[Sense]) -> str:
+        chart = senses_chart(senses, self.words.language)
+        return to_svg(chart) if chart is not None else ""
+
+    def sense_share(self, share: float | None, *, after: bool) -> str:
+        if share is None:
+            return self.words("cannot be counted")
+        total = self.n_released if after else self.original.n_records
+        return self.share(round(share * total), total)
+
+    def smallest(self, frequency: int | None, settings: dict[str, Any]) -> str:
+        """The smallest frequency; for the public, where it is small, only that what was asked for is met."""
+        if frequency is None:
+            return "–"
+        k = settings.get("k")
+        if self.public and isinstance(k, int) and k <= frequency < self.min_count:
+            return f"≥ {self.words.number(k)}"
+        return self.count(frequency)
+
+    def exposed(self, pair: Pair) -> tuple[list[str], list[list[str]]] | None:
+        """The keys (households, records) of the release, or of the original, at the highest risk; internal only."""
+        result = pair.after or pair.before
+        if self.public or not isinstance(result, RiskResult):
+            return None
+        frame = result._by_key.head(_N_KEYS_SHOWN)
+        header = [self.label(c) for c in result.keys.columns]
+        header += [self.words("records"), self.words(result.unit_label)]
+        chosen = frame.columns[: len(header)]
+        rows = [
+            [self._value(column, value) for column, value in zip(chosen, row, strict=True)]
+            for row in frame.select(chosen).iter_rows()
+        ]
+        return header, rows
+
+    def _value(self, column: str, value: object) -> str:
+        if value is None:
+            return self.words("undetermined")
+        if isinstance(value, float) and column not in self.original.columns:
+            return self.words.number(value)
+        return self.original.schema.value_label(column, value, self.words.language)
+
+
+def _top(chart: dict[str, Any]) -> float:
+    """The largest share that a chart draws, so that two charts can share an axis."""
+    data: list[dict[str, Any]] = chart.get("data", {}).get("values") or next(
+        iter(chart.get("datasets", {}).values()), []
+    )
+    return max((float(row["share"]) for row in data if "share" in row), default=0.0)

@@ -15,6 +15,7 @@ from flou.engine.result import Result, RiskResult
 from flou.engine.values import settings_text
 from flou.reporting.glossary import Term, glossary
 from flou.reporting.risk_section import RiskSection
+from flou.risk.attacks import left_open
 
 #: Keys shown in the internal list of the rarest.
 _N_KEYS_SHOWN = 10
@@ -79,7 +80,12 @@ class Content(RiskSection):
     def limits(self) -> list[str]:
         """What the verdict does not say, for those who sign."""
         words = self.words
-        out = [
+        out = []
+        left = left_open(r for r in self.results if r.measured_on == "release")
+        if left:
+            names = ", ".join(words(attack.title) for attack in left)
+            out.append(words("No measure of the release closes these attacks: {names}.", names=names))
+        out += [
             words(
                 "k-anonymity answers one question: can a person be singled out by the quasi-identifiers declared here? "
                 "It says nothing about what people with the same key have in common."

@@ -6,8 +6,11 @@ disagree, the attack counts as open. No l-diversity closes skewness or similarit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from flou.engine.result import Result
 
 AttackName = Literal["identity", "homogeneity", "background", "similarity", "skewness", "presence", "amounts"]
 #: Whether a model closes an attack when it flags nobody, or only says how exposed people are.
@@ -50,12 +53,34 @@ ANSWERS: dict[str, dict[AttackName, Answer]] = {
     "l_diversity: grouped": {
         "identity": "closes", "homogeneity": "closes", "background": "measures", "similarity": "closes",
     },
-    "t_closeness: equal": {"homogeneity": "closes", "skewness": "closes", "similarity": "measures"},
-    "t_closeness: ordered": {"homogeneity": "closes", "skewness": "closes", "similarity": "closes"},
-    "t_closeness: hierarchical": {"homogeneity": "closes", "skewness": "closes", "similarity": "closes"},
+    "t_closeness: equal": {"homogeneity": "measures", "skewness": "closes", "similarity": "measures"},
+    "t_closeness: ordered": {"homogeneity": "measures", "skewness": "closes", "similarity": "closes"},
+    "t_closeness: hierarchical": {"homogeneity": "measures", "skewness": "closes", "similarity": "closes"},
     "disclosure_delta": {"homogeneity": "measures", "skewness": "closes"},
     "beta_likeness": {"homogeneity": "measures", "skewness": "closes", "similarity": "measures"},
     "presence": {"presence": "closes"},
     "interval_risk": {"amounts": "measures"},
     "outlier_risk": {"amounts": "measures"},
 }  # fmt: skip
+
+
+def answers_of(result: Result) -> dict[AttackName, Answer]:
+    """What the model behind a result does about each attack."""
+    settings = result.settings
+    if result.method == "l_diversity":
+        grouped = "groups" in settings or "level" in settings
+        return ANSWERS[f"l_diversity: {'grouped' if grouped else settings['kind']}"]
+    if result.method == "t_closeness":
+        return ANSWERS[f"t_closeness: {settings['distance']}"]
+    return ANSWERS.get(result.method, {})
+
+
+def left_open(results: Iterable[Result]) -> list[AttackKind]:
+    """The attacks that none of these results closes: a model closes its attacks when it flags nobody."""
+    closed: set[AttackName] = set()
+    for result in results:
+        # an assessment has a line for each attack that it closes
+        closed |= {line.attack.name for line in getattr(result, "lines", ()) if line.status == "closed"}
+        if result.value == 0:
+            closed |= {attack for attack, answer in answers_of(result).items() if answer == "closes"}
+    return [attack for attack in ATTACKS if attack.name not in closed]

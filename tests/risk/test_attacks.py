@@ -70,6 +70,9 @@ def test_a_model_that_flags_somebody_closes_nothing() -> None:
 
 def test_the_report_names_what_is_left_open() -> None:
     release = flou.Plan([]).protect(people(), secret=flou.Secret(bytes(range(32))))
-    report = flou.Report(people(), release, results=[R.KAnonymity(3).measure(release)])
+    results = [R.KAnonymity(3).measure(release)]
+    rule = {"method": "k_anonymity", "settings": {"k": 3}, "at_most": {"release": 0.0}}
+    verdict = flou.Policy(rules=[rule]).judge(*results, release)
+    report = flou.Report(people(), release, results=results, verdict=verdict)
     assert "closes these attacks: homogeneity, background knowledge" in report.html()
     assert "n’écarte ces attaques" in report.html(language="fr")

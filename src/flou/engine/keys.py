@@ -113,7 +113,7 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
     if weight is not None:
         units = (nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64)
         frame = frame.select(*names, units.alias(_UNITS))
-    grouped = native.group_integers(frame, names, {_COUNT: None} | ({} if weight is None else {_UNITS: _UNITS}))
+    grouped = native.group_integers(frame, names, _COUNT, {} if weight is None else {_UNITS: _UNITS})
     if grouped is None:
         figures = [nw.len().cast(nw.Int64).alias(_COUNT)]
         if weight is not None:

@@ -255,16 +255,15 @@ def like(frame: pl.DataFrame, kind: Kind) -> Any:
     return frame.clone()
 
 
-def group_integers(frame: Frame, names: list[str], figures: dict[str, str | None]) -> pl.DataFrame | None:
+def group_integers(frame: Frame, names: list[str], count: str, sums: dict[str, str]) -> pl.DataFrame | None:
     """Group Polars' rows by whole numbers that span little, faster than otherwise; None where that does not apply.
 
-    `figures` are columns to add up, by the name of their sum; None counts the rows.
+    `count` names the number of rows of a group, `sums` the sums of columns.
     """
     native = frame.to_native()
     if not isinstance(native, pl.DataFrame | pl.LazyFrame):
         return None
-    sums = [(pl.len().cast(pl.Int64) if c is None else pl.col(c).sum()).alias(name) for name, c in figures.items()]
-    return polars.group_packed(native.lazy(), names, sums)
+    return polars.group_packed(native.lazy(), names, count, sums)
 
 
 def look_up(frame: Frame, keys: pl.DataFrame, on: list[str]) -> Frame:

@@ -68,6 +68,8 @@ def match_lazy(
 
 #: Cells that a table of packed integer keys may have, and values that packed keys may take.
 _MAX_CELLS, _MAX_PACKED = 1 << 24, 1 << 62
+#: With so many possible values for each row most occur once; so many rows are sorted in memory.
+_SPARSE, _MAX_SORTED = 4, 20_000_000
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,11 @@ class Packing:
         return pl.DataFrame(columns)
 
 
-def group_packed(frame: pl.LazyFrame, names: list[str], figures: list[pl.Expr]) -> pl.DataFrame | None:
+def group_packed(frame: pl.LazyFrame, names: list[str], count: str, sums: dict[str, str]) -> pl.DataFrame | None:
     """Group rows by whole numbers packed into one, which takes half the time and memory; None where they do not fit.
 
-    The rows are read twice, so sources that must be parsed are left to the ordinary way.
+    `count` names the number of rows, `sums` the sums of columns. The rows are read twice, so sources that must be
+    parsed are left to the ordinary way.
     """
     plan = frame.explain(optimized=False).upper()
     if any(word in plan for word in ("CSV", "JSON", "PYTHON")):
@@ -127,10 +130,26 @@ def group_packed(frame: pl.LazyFrame, names: list[str], figures: list[pl.Expr]) 
     if packing is None:
         return None
     number = _unused(names)
-    grouped = collect(frame.with_columns(packing.packed().alias(number)).group_by(number).agg(figures))
+    rows = frame.select(packing.packed().alias(number), *sums.values())
+    n = int(collect(frame.select(pl.len())).item())
+    if not sums and packing.room > _SPARSE * n and n <= _MAX_SORTED:
+        grouped = _group_sorted(collect(rows).to_series(), count)
+    else:
+        figures = [pl.len().cast(pl.Int64).alias(count), *(pl.col(c).sum().alias(name) for name, c in sums.items())]
+        grouped = collect(rows.group_by(number).agg(figures))
     if grouped[number].null_count():
         raise DataError("The rows changed while they were counted: the file holds values that it did not hold before.")
     return pl.concat([packing.unpacked(grouped[number]), grouped.drop(number)], how="horizontal")
+
+
+def _group_sorted(packed: pl.Series, count: str) -> pl.DataFrame:
+    """Most values occur once: sorting takes less memory than hashing."""
+    if packed.null_count():
+        return packed.to_frame().head(1).with_columns(pl.lit(None, pl.Int64).alias(packed.name))
+    values = np.sort(packed.to_numpy())
+    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    counts = np.diff(first, append=len(values))
+    return pl.DataFrame({packed.name: values[first], count: counts})
 
 
 def _unused(names: list[str]) -> str:

@@ -24,7 +24,7 @@ MAX_SETS = 250_000
 #: Packed values below this are counted by a table instead of by sorting.
 _MAX_TABLE = 1 << 26
 #: Unused places for each row before sorting is cheaper in memory.
-_GAPS = 8
+_GAPS = 4
 
 Rows = NDArray[np.int64]
 

@@ -30,7 +30,7 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "k as a text": (["--k", "three"], "k = 'three'"),
     "k without a value": (["--k"], "--k needs a value"),
     "k twice": (["--k", "2", "--k", "3"], "given twice"),
-    "k larger than the file": (["--k", "100"], "larger than the file"),
+    "k larger than the file": (["--method", "k_anonymity", "--k", "100"], "larger than the file"),
     "unknown parameter": (["--k", "2", "--mising", "category"], "Did you mean 'missing'"),
     "unknown word": (["--k", "2", "--missing", "pesimistic"], "pesimistic"),
     "a stray word": (["--k", "2", "category"], "'category' is not understood"),

@@ -30,6 +30,11 @@ from flou.risk.micro.setting import key_space, require_sampling_weights
 _SPREAD = 1.959963984540054
 
 
+_LUCK = Note(
+    "The interval is that of the intruder's luck, at the risks found here; the error of the risks is not in it."
+)
+
+
 class GlobalRisk(RiskMeasure):
     """Expected share of records that are linked to the right person, with the share of rare ones.
 
@@ -79,12 +84,7 @@ class GlobalRisk(RiskMeasure):
                 "n_keys": "distinct keys",
                 "n_records": "records",
             },
-            notes=(
-                Note(
-                    "The interval is that of the intruder's luck, at the risks found here; the error of the risks is "
-                    "not in it."
-                ),
-            ),
+            notes=() if data.schema.weight is None else (_LUCK,),
             keys=space.keys,
             key_values=risks,
             unit_label="risk",

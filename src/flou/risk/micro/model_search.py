@@ -34,7 +34,7 @@ class Tests:
     second: float | None
 
 
-def test_fit(table: Table, means: Table, fraction: float) -> Tests:
+def judge_fit(table: Table, means: Table, fraction: float) -> Tests:
     """Estimated bias of τ1 and τ2 over its standard error, from all cells that somebody could be in."""
     if fraction >= 1:
         return Tests(None, None)
@@ -82,4 +82,4 @@ def search(table: Table, fraction: float, possible: Table | None) -> Fit:
 
 
 def _strain(table: Table, fitted: Fit, fraction: float) -> float:
-    return abs(test_fit(table, fitted.means, fraction).second or 0.0)
+    return abs(judge_fit(table, fitted.means, fraction).second or 0.0)

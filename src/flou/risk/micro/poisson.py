@@ -35,7 +35,7 @@ from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.log_linear import Table, describe, fit, parse
-from flou.risk.micro.model_search import CRITICAL, search, test_fit
+from flou.risk.micro.model_search import CRITICAL, judge_fit, search
 from flou.risk.micro.setting import key_space, sampling_fraction
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ class PoissonRisk(RiskMeasure):
         risks = expected_inverse_poisson(keys.counts, unseen)
         unique = keys.counts == 1
         tau1, tau2 = math.fsum(np.exp(-unseen[unique]).tolist()), math.fsum(risks[unique].tolist())
-        tests = test_fit(cells, fitted.means, fraction)
+        tests = judge_fit(cells, fitted.means, fraction)
         at_risk = risks > self.threshold
         n = keys.n_records
         return self._result(

@@ -106,13 +106,19 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a formula with an unknown key": (lambda: R.PoissonRisk("sex + aeg").measure(people()), "Did you mean 'age'"),
     "a formula with a hole": (lambda: R.PoissonRisk("sex + + age").measure(people()), "empty term"),
     "presence without a table": (lambda: R.Presence(low=0, high=0.5).measure(people()), "against=table"),
-    "k-map without a table or weights": (lambda: R.KMap(3).measure(people()), "against=…, or declare the weight"),
+    "k-map by weights that are not there": (
+        lambda: R.KMap(3, population="weights").measure(people()),
+        "needs the role weight",
+    ),
+    "k-map without a table": (lambda: R.KMap(3).measure(people()), "against=table"),
     "a public table without somebody": (
-        lambda: R.KMap(3).measure(people(), against=people(FRAME.head(7))),
+        lambda: R.KMap(3).measure(people(), against=people(pl.concat([FRAME.filter(pl.col("age") < 4)] * 2))),
         "does not contain the file: 1 keys",
     ),
     "presence in a table without somebody": (
-        lambda: R.Presence(low=0, high=0.5).measure(people(), against=people(FRAME.head(6))),
+        lambda: R.Presence(low=0, high=0.5).measure(
+            people(), against=people(pl.concat([FRAME.filter(pl.col("age") < 3)] * 3))
+        ),
         "does not contain the file: 2 keys",
     ),
     "a public table without a key": (
@@ -125,7 +131,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "interval risk without the original": (lambda: R.IntervalRisk().measure(people()), "against=original"),
     "interval risk of a constant column": (
-        lambda: R.IntervalRisk(columns="same").measure(people(), against=people()),
+        lambda: R.IntervalRisk(columns="same", pair="row").measure(people(), against=people()),
         "one value only in 'same'",
     ),
     "outliers of a constant column": (lambda: R.OutlierRisk(columns=["same"]).measure(people()), "one value only"),
@@ -164,9 +170,31 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "holds no numbers",
     ),
     "files of different length without an id": (
-        lambda: R.IntervalRisk(columns="income").measure(people(FRAME.head(7)), against=people()),
-        "declare the role id in both",
+        lambda: R.IntervalRisk(columns="income", pair="row").measure(people(FRAME.head(7)), against=people()),
+        "7 records and the original 8",
     ),
+    "files without an id": (
+        lambda: R.IntervalRisk(columns="income").measure(people(), against=people()),
+        "Declare the role id in both",
+    ),
+    "a public table with fewer people": (
+        lambda: R.KMap(2).measure(people(), against=people(FRAME.head(3))),
+        "it has 3 people, and the file 8 records",
+    ),
+    "order among texts": (
+        lambda: R.TCloseness(0.2, distance="ordered").measure(people()),
+        "declare its modalities in their order",
+    ),
+    "an original of other types": (
+        lambda: R.TCloseness(0.2, sensitive="band").measure(
+            people(), against=people(FRAME.with_columns(pl.col("band").cast(pl.String)))
+        ),
+        "cannot be compared",
+    ),
+    "drop by an assessment": (lambda: flou.protect.DropRecords(R.AttackMap()), "flags files, not records"),
+    "drop by a quantile": (lambda: flou.protect.DropRecords(R.OutlierRisk()), "always has records beyond it"),
+    "drop by a public table": (lambda: flou.protect.DropRecords(R.KMap(3)), "against a public table"),
+    "drop by a comparison": (lambda: flou.protect.DropRecords(R.IntervalRisk()), "with its original"),
     "an original without the people": (
         lambda: R.IntervalRisk(columns="income").measure(people(id="pid"), against=people(FRAME.head(7), id="pid")),
         "1 records of the file are not in the original",

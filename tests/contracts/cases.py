@@ -35,8 +35,12 @@ EXAMPLES: dict[str, list[Method]] = {
         flou.risk.PoissonRisk("search"),
     ],
     "population_uniqueness": [flou.risk.PopulationUniqueness(m) for m in ("dankar", "zayatz")],
-    "attacker_risk": [flou.risk.AttackerRisk(a) for a in ("prosecutor", "journalist", "marketer")],
-    "k_map": [flou.risk.KMap(10)],
+    "attacker_risk": [
+        flou.risk.AttackerRisk(),
+        flou.risk.AttackerRisk("journalist"),
+        flou.risk.AttackerRisk("marketer", population="weights"),
+    ],
+    "k_map": [flou.risk.KMap(10), flou.risk.KMap(10, population="weights")],
     "suda": [flou.risk.Suda(), flou.risk.Suda(2, sampling_fraction=0.1)],
     "l_diversity": [
         flou.risk.LDiversity(2),

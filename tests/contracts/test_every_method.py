@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 from typing import Any
 
 import jsonschema
@@ -130,9 +131,20 @@ def test_measure_of_a_release_says_so(method: RiskMeasure) -> None:
     assert not result.test_only
     assert measured(method, flou.Plan([]).protect(people(), secret=7)).test_only
     # what would be published is shown, households and ids are not; figures stand beside the right rows
-    shown = flou.Microdata(result.joined())
-    assert not {"pid", "name", "hid"} & set(shown.columns)
-    assert np.array_equal(shown.frame[shown.columns[-1]].to_numpy(), result.units)
+    assert not {"pid", "hid"} & set(flou.Microdata(result.by_key).columns)
+    if result.needs_reveal:
+        with pytest.raises(flou.FlouError, match="give the original back"):
+            result.joined()
+        assert "pid" in flou.Microdata(result.joined(reveal=True)).columns
+    else:
+        shown = flou.Microdata(result.joined())
+        assert not {"pid", "name", "hid"} & set(shown.columns)
+        assert np.array_equal(shown.frame[shown.columns[-1]].to_numpy(), result.units)
+    if {"pid", "hid"} & set(result.keys.columns):
+        with pytest.raises(flou.FlouError, match="never published"):
+            pickle.dumps(result)
+    else:
+        assert pickle.loads(pickle.dumps(result)).value == result.value
     assert np.allclose(np.sort(result.units), np.sort(measured(method, people()).units))
 
 

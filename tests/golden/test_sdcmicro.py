@@ -128,7 +128,7 @@ def masked(name: str) -> pl.DataFrame:
 def test_interval_risk(name: str) -> None:
     release, original = flou.Microdata(masked(name)), flou.Microdata(rows().select(AMOUNTS))
     for width, expected in zip((0.01, 0.05, 0.1), MASKED[name][:3], strict=True):
-        found = R.IntervalRisk(width, sd="masked").measure(release, against=original)
+        found = R.IntervalRisk(width, sd="masked", pair="row").measure(release, against=original)
         assert found.value == pytest.approx(expected, abs=1e-9)
 
 

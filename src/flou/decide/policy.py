@@ -142,6 +142,7 @@ class Policy(Parameters):
 
 
 def _read(rule: Rule, result: Result, figure: object) -> object:
-    """A headline that is a share is read as a percentage; other figures are read as they are."""
-    is_share = rule.figure == "value" and result.value_kind == "share"
+    """Shares are read as percentages, other figures as they are."""
+    held = result.figures.get(rule.figure)
+    is_share = isinstance(held, Proportion) or (rule.figure == "value" and result.value_kind == "share")
     return Proportion(figure) if is_share and isinstance(figure, int | float) else figure

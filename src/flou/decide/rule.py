@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from flou.decide.verdict import Decision
 from flou.engine import registry
@@ -86,8 +87,7 @@ class Rule(Parameters):
                 raise ParameterError(f"{self.method} has no parameter {name!r}.{did_you_mean(name, fields)}")
             field = fields[name]
             try:
-                wanted_type: Any = Annotated[field.annotation, field]
-                TypeAdapter(wanted_type).validate_python(value, strict=True)
+                _typed(field, value)
             except ValidationError as error:
                 wanted = error.errors()[0]["msg"].removeprefix("Input should be ")
                 raise ParameterError(f"{self.method} cannot have {name} = {value!r}: it should be {wanted}.") from None
@@ -110,8 +110,18 @@ class Rule(Parameters):
 
     def met_by(self, settings: Mapping[str, Any]) -> bool:
         """Whether a method with these settings is the one this rule speaks of; what it does not name is the default."""
-        wanted = {n: self.settings.get(n, f.get_default()) for n, f in self._found.model_fields.items()}
-        return all(plain_lists(settings.get(n)) == plain_lists(v) for n, v in wanted.items())
+        return not self.unmet(settings)
+
+    def unmet(self, settings: Mapping[str, Any]) -> list[str]:
+        """The settings in which a method is not the one this rule speaks of."""
+        found = []
+        for name, field in self._found.model_fields.items():
+            wanted = field.get_default()
+            if name in self.settings:
+                wanted = _typed(field, self.settings[name])
+            if plain_lists(settings.get(name)) != plain_lists(wanted):
+                found.append(name)
+        return found
 
     def decide(self, value: float) -> Decision:
         bounds = self.at_most or self.at_least
@@ -122,3 +132,10 @@ class Rule(Parameters):
         if bounds.review is not None and sign * value <= sign * bounds.review:
             return Decision.REVIEW
         return Decision.WITHHOLD
+
+
+def _typed(field: FieldInfo, value: object) -> Any:
+    """A setting as the method would hold it: one name is a list of one."""
+    wanted: Any = Annotated[field.annotation, field]
+    adapter: TypeAdapter[Any] = TypeAdapter(wanted)
+    return adapter.dump_python(adapter.validate_python(value, strict=True))

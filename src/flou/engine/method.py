@@ -133,6 +133,13 @@ class RiskMeasure(Method):
         """Whether it cannot be measured without `against=`."""
         return False
 
+    @property
+    def no_drop(self) -> str:
+        """Why records cannot be dropped by this measure until it flags none; empty where they can."""
+        if self.compares_with == "population":
+            return "it is measured against a public table, which a step of a plan does not have"
+        return "it compares a release with its original" if self.needs_against else ""
+
     def _measure(self, data: Any, against: Any, counts: Any) -> RiskResult:
         raise NotImplementedError
 

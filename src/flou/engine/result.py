@@ -153,13 +153,27 @@ class RiskResult(Result):
     at_risk: NDArray[np.bool_] = field(repr=False)
     #: Whether a large figure is the bad one; `by_key` begins with it.
     largest_first: bool = False
+    #: Whether the figures beside a release would give the original back.
+    needs_reveal: bool = False
     detail: Callable[[], pl.DataFrame] = field(default=pl.DataFrame, repr=False)
     chart: Callable[[RiskResult, Look], alt.Chart] | None = field(default=None, repr=False)
 
     @cached_property
     def by_key(self) -> Any:
-        """One line a distinct key: its values, records, figure, flag; in the user's frame type."""
-        return native.like(self._by_key, self.data.native_kind)
+        """One line a distinct key: its values, records, figure, flag; in the user's frame type.
+
+        Of a release the numbers of households and units, which are never published, are left out.
+        """
+        hidden = [c for c in self._hidden if c in self._by_key.columns]
+        return native.like(self._by_key.drop(hidden), self.data.native_kind)
+
+    @property
+    def _hidden(self) -> list[str]:
+        """Key columns that would not be published with a release."""
+        if not self.data.released:
+            return []
+        shown = self.data.shown().collect_schema().names()
+        return [c.removeprefix(native.RESERVED) for c in self.keys.columns if c not in shown]
 
     @cached_property
     def _by_key(self) -> pl.DataFrame:
@@ -198,6 +212,11 @@ class RiskResult(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy that leaves the process keeps no array that was computed for another order of rows."""
+        if self._hidden:
+            raise LazyInputError(
+                f"The result of {self.method} on a release goes by numbers that are never published, so it cannot be "
+                "pickled. Keep .to_dict(), or .units."
+            )
         computed = ("units", "flagged", "_key_of_rows", "by_key", "_by_key")
         return {name: held for name, held in self.__dict__.items() if name not in computed}
 
@@ -213,6 +232,11 @@ class RiskResult(Result):
     def joined(self, *, reveal: bool = False) -> Any:
         """The data's `to_frame()` with the figure as one more column; lazy input stays lazy."""
         self.data.require_unchanged()
+        if self.needs_reveal and self.data.released and not reveal:
+            raise LazyInputError(
+                f"The figures of {self.method} beside the released rows would give the original back: "
+                "joined(reveal=True) shows them, for your eyes alone."
+            )
         small = self.keys.frame.with_columns(pl.Series(unused(self.method, self.data.columns), self.key_values))
         shown = self.data.shown(reveal=reveal).collect_schema().names()
         rows = native.match_keys(

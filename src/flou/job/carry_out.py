@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from flou.decide.policy import Policy
@@ -81,6 +82,7 @@ def carry_out(
         key = find_secret(secret, plan)
         tell("read", 0, 1)
         original = plan_data(plan, engine)
+        _require_recodable(plan, original.schema.keys)
         profile = Profile.of(original)
         clock.lap("read")
         population = plan_population(plan, original.schema, engine)
@@ -104,11 +106,14 @@ def _require_measured(policy: Policy, plan: Plan) -> None:
     """A rule that the plan does not measure would withhold after all the work: say so before it."""
     planned = [m for methods in (plan.measures, plan.attacks, plan.comparisons) for m in methods]
     for rule in policy.rules:
-        if not any(m.name() == rule.method and rule.met_by(m.shown_settings()) for m in planned):
+        alike = [m for m in planned if m.name() == rule.method]
+        if not any(rule.met_by(m.shown_settings()) for m in alike):
             measured = ", ".join(f"{m.name()} ({settings_text(m.shown_settings())})" for m in planned) or "nothing"
+            differ = sorted({name for m in alike for name in rule.unmet(m.shown_settings())})
+            hint = f" They differ in {', '.join(differ)}; what a rule does not name is the default." if differ else ""
             raise PlanError(
-                f"The policy asks for {rule.method} ({settings_text(rule.settings)}), but the plan measures "
-                f"{measured}. Add it to the plan, as [[measure]]."
+                f"The policy asks for {rule.method} ({settings_text(rule.settings)}), but the plan measures {measured}."
+                f"{hint} Measure it in the plan as the rule says, as [[measure]], or name the settings in the rule."
             )
 
 
@@ -119,6 +124,19 @@ def _require_population(plan: Plan) -> None:
             raise PlanError(
                 f"{measure.name()} compares the file with a public table of the people it may hold: add [population] "
                 "with its source to the plan."
+            )
+
+
+def _require_recodable(plan: Plan, keys: Sequence[str]) -> None:
+    """A public table follows the recodings of the file's keys; others it cannot follow."""
+    if plan.population is None:
+        return
+    for step in plan.steps:
+        column = getattr(step, "column", None)
+        if column in keys and step.recodes is None:
+            raise PlanError(
+                f"{step.name()} changes the key {column!r} in a way that depends on the file, so that the public "
+                "table cannot follow: give the bound itself, at = …, or leave out [population]."
             )
 
 

@@ -81,7 +81,7 @@ class Content(RiskSection):
         """What the verdict does not say, for those who sign."""
         words = self.words
         out = []
-        left = left_open(r for r in self.results if r.measured_on == "release")
+        left = left_open((r for r in self.results if r.measured_on == "release"), self.release.data.schema.sensitive)
         if left:
             names = ", ".join(words(attack.title) for attack in left)
             out.append(words("No measure of the release closes these attacks: {names}.", names=names))

@@ -62,8 +62,22 @@ class RiskSection(Audience):
         if shown.interval is not None:
             yield words("95% interval"), self._interval(pair.before), self._interval(pair.after)
         for name in shown.figures:
+            if self.public and not self._may_be_shown(shown, name):
+                continue
             label = words(shown.figure_labels.get(name, name))
             yield label, self._figure(pair.before, name), self._figure(pair.after, name)
+
+    def _may_be_shown(self, result: Result, name: str) -> bool:
+        """Whether a figure is for the public: counts and shares of records, which are masked when they are small.
+
+        A highest risk of 1 is a class of one, and an expected number is a count under another name.
+        """
+        held = result.figures[name]
+        if isinstance(held, Proportion):
+            return not name.startswith("contribution_")
+        if held is None:
+            return result.method == "attack_map"  # not measured, which the public may know
+        return isinstance(held, int) and not isinstance(held, bool)
 
     def _headline(self, result: Result | None) -> str:
         if result is None:
@@ -87,8 +101,8 @@ class RiskSection(Audience):
         value = None if result is None else result.figures.get(name)
         if value is None:
             return "–"
-        if name == "k" and result is not None and isinstance(value, int):
-            return self.smallest(value, result.settings)
+        if name in ("k", "l") and result is not None and isinstance(value, int):
+            return self.smallest(value, result.settings, name)
         if isinstance(value, Proportion) and result is not None:
             return self._share_of(result, value)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -127,11 +141,11 @@ class RiskSection(Audience):
         total = self.n_released if after else self.original.n_records
         return self.share(round(share * total), total)
 
-    def smallest(self, frequency: int | None, settings: dict[str, Any]) -> str:
+    def smallest(self, frequency: int | None, settings: dict[str, Any], name: str = "k") -> str:
         """The smallest frequency; for the public, where it is small, only that what was asked for is met."""
         if frequency is None:
             return "–"
-        k = settings.get("k")
+        k = settings.get(name)
         if self.public and isinstance(k, int) and k <= frequency < self.min_count:
             return f"≥ {self.words.number(k)}"
         return self.count(frequency)

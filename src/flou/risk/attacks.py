@@ -75,12 +75,52 @@ def answers_of(result: Result) -> dict[AttackName, Answer]:
     return ANSWERS.get(result.method, {})
 
 
-def left_open(results: Iterable[Result]) -> list[AttackKind]:
-    """The attacks that none of these results closes: a model closes its attacks when it flags nobody."""
+#: Settings beyond which a model asks for next to nothing, and closes no attack however few it flags.
+_LOOSEST: dict[str, tuple[str, float]] = {
+    "t_closeness": ("t", 0.5),
+    "disclosure_delta": ("delta", 2.0),
+    "beta_likeness": ("beta", 4.0),
+}
+_MOST_FREQUENT = 4.0
+
+
+def asks_for_something(result: Result, sensitive: Iterable[str] = ()) -> bool:
+    """Whether a model asks for enough, of every sensitive column, for a zero to mean something."""
+    settings = result.settings
+    named = settings.get("sensitive")
+    if named is not None and not set(sensitive) <= set(named):
+        return False
+    if result.method == "k_anonymity":
+        # nulls as wildcards carry the count: only as a category do they hide somebody
+        certain = settings["missing"] == "category" or not _has_nulls(result)
+        return bool(settings["k"] >= 2 and certain and settings.get("subsets") is None)
+    if result.method == "l_diversity":
+        loose = settings["kind"] == "recursive" and settings["c"] > _MOST_FREQUENT
+        return bool(settings["l"] >= 2 and not loose)
+    name, loosest = _LOOSEST.get(result.method, ("", 0.0))
+    return not name or bool(settings[name] <= loosest)
+
+
+def _has_nulls(result: Result) -> bool:
+    keys = getattr(result, "keys", None)
+    return keys is None or any(keys.frame[c].null_count() for c in keys.columns)
+
+
+def left_open(results: Iterable[Result], sensitive: Iterable[str] = ()) -> list[AttackKind]:
+    """The attacks that these results do not close: one of them does when it asks for enough and flags nobody.
+
+    An attack that any of them finds open is open. `sensitive` are the columns that nobody should learn.
+    """
     closed: set[AttackName] = set()
+    found: set[AttackName] = set()
+    columns = tuple(sensitive)
     for result in results:
-        # an assessment has a line for each attack that it closes
-        closed |= {line.attack.name for line in getattr(result, "lines", ()) if line.status == "closed"}
-        if result.value == 0:
-            closed |= {attack for attack, answer in answers_of(result).items() if answer == "closes"}
-    return [attack for attack in ATTACKS if attack.name not in closed]
+        for line in getattr(result, "lines", ()):
+            (closed if line.status == "closed" else found).add(line.attack.name)
+        answers = {attack for attack, answer in answers_of(result).items() if answer == "closes"}
+        if result.value != 0:
+            # l-diversity speaks of identity only when it is met
+            found |= {a for a in answers if a != "identity" or result.method == "k_anonymity"}
+        elif asks_for_something(result, columns):
+            closed |= answers
+    return [attack for attack in ATTACKS if attack.name not in closed - found]

@@ -111,7 +111,8 @@ def test_interval_risk_of_a_release(robust):
     result = flou.risk.IntervalRisk(columns=["pay"], robust=robust).measure(release, against=data)
     assert result.value == 1
     assert result.units.tolist() == [0.0] * 60
-    assert not {"id", "home"} & set(result.joined().columns)
+    with pytest.raises(flou.FlouError, match="give the original back"):
+        result.joined()
 
 
 @pytest.mark.parametrize(

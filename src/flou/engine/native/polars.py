@@ -101,7 +101,7 @@ class Packing:
         """One number a row; null where a value is not among those that the packing was made for."""
         place, known, radix = pl.lit(0, dtype=pl.Int64), pl.lit(True), 1
         for name, span in self.spans.items():
-            digit = (pl.col(name) - self.lows[name]).fill_null(span - 1)
+            digit = (pl.col(name).cast(pl.Int64) - self.lows[name]).fill_null(span - 1)
             known &= (digit >= 0) & (digit < span)
             place += digit * radix
             radix *= span

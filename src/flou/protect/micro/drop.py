@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import GuaranteeBrokenError, Infeasible, ParameterError
@@ -63,12 +63,23 @@ class DropRecords(Protection):
     measure: Measure = Field(description="the risk measure whose flagged records go")
     max_share: Share = Field(1.0, description="largest share of records that may be dropped; more is refused")
 
+    @model_validator(mode="after")
+    def _droppable(self) -> DropRecords:
+        if self.measure.no_drop:
+            raise ParameterError(
+                f"records cannot be dropped by {self.measure.name()}: {self.measure.no_drop}. Drop by another measure, "
+                "and measure this one before and after."
+            )
+        return self
+
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         total = data.n_records
         current, rounds = data, 0
+        # what records that go could tell of the whole stays known
+        against = data if self.measure.compares_with == "original" else None
         while True:
             try:
-                result = self.measure.measure(current)
+                result = self.measure.measure(current, against=against)
             except ParameterError:
                 if not rounds:
                     raise
@@ -87,7 +98,9 @@ class DropRecords(Protection):
                 )
             current = left
         dropped = total - result.keys.n_records
-        return Outcome(current, guarantees=(self._guarantee(),), figures={"n_dropped": dropped, "rounds": rounds})
+        return Outcome(
+            current, guarantees=(self._guarantee(against),), figures={"n_dropped": dropped, "rounds": rounds}
+        )
 
     def _infeasible(self, dropped: int, total: int, rounds: int) -> Infeasible:
         best = f"{dropped:,} of {total:,} records ({percent(dropped / total)}%) flagged, in {rounds} rounds"
@@ -97,8 +110,8 @@ class DropRecords(Protection):
         step = "Recode the keys to coarser levels first, or raise max_share."
         return Infeasible(f"DropRecords would drop more than max_share = {self.max_share}.", best=best, next_step=step)
 
-    def _guarantee(self) -> Guarantee:
+    def _guarantee(self, against: Microdata | None) -> Guarantee:
         settings = settings_text(self.measure.shown_settings())
         values: dict[str, object] = {"method": self.measure.title, "settings": settings}
         promise = Note("no record is flagged by {method} ({settings})", values)
-        return Guarantee(promise, lambda after: self.measure.measure(after).n_flagged)
+        return Guarantee(promise, lambda after: self.measure.measure(after, against=against).n_flagged)

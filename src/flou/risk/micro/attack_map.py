@@ -5,14 +5,13 @@ k-anonymity, homogeneity with distinct l-diversity, background knowledge with re
 with l-diversity on groups of values, skewness with t-closeness, presence with δ-presence against a public table,
 exact amounts by counting the values that one record alone has.
 
-An attack that could not be measured counts as open: the result says what is missing. It fails where a key or a
-sensitive column is not declared: nobody asks about a column that the schema does not name.
+An attack that could not be measured counts as open, and as reaching everybody: the result says what is missing.
+It fails where a key or a sensitive column is not declared: nobody asks about a column that the schema does not name.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -58,6 +57,8 @@ class Line:
     measure: str = ""
     share: float | None = None
     why: Note | None = None
+    #: What went wrong, word for word; for the analyst alone, since it may quote the data.
+    detail: str = ""
 
     @property
     def status(self) -> Status:
@@ -80,14 +81,23 @@ class Assessment(RiskResult):
         rows = [("attack", "status", "records", "measured by")]
         for line in self.lines:
             shown = "" if line.share is None else f"{percent(line.share)}%"
-            rows.append((line.attack.title, line.status, shown, line.measure or str(line.why or "")))
+            by = " ".join(text for text in (line.measure, line.detail or _plain(line.why)) if text)
+            rows.append((line.attack.title, line.status, shown, by))
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         text = textwrap.wrap(self._heading, _WIDTH)
         for name, status, shown, by in rows:
             start = f"  {name:<{widths[0]}}  {status:<{widths[1]}}  {shown:>{widths[2]}}  "
             text += _wrapped(start, by)
         text.append(f"{self.value_label}: {percent(self.value)}%")
+        if any(line.share is None for line in self.lines):
+            measured = self.figures["measured"] or 0.0
+            text.append(f"  of those measured: {percent(float(measured))}%; the others count as reaching everybody")
         return "\n".join(text)
+
+
+def _plain(note: Note | None) -> str:
+    """A reason without the attack it is about, which the line names already."""
+    return "" if note is None else str(note).partition(": ")[2]
 
 
 def _wrapped(start: str, text: str) -> list[str]:
@@ -123,6 +133,10 @@ class AttackMap(RiskMeasure):
             raise ParameterError(f"l = {self.l} is not a whole number.")
         return self
 
+    @property
+    def no_drop(self) -> str:
+        return "an assessment flags files, not records"
+
     def _measure(self, data: Microdata, against: Microdata | None, counts: Any) -> Assessment:
         keys = data.key_table(require_keys(data))
         reached = np.zeros(keys.n_keys, dtype=np.int64)
@@ -134,7 +148,7 @@ class AttackMap(RiskMeasure):
                 reached += flags
         at_risk = reached > 0
         n, n_at_risk = keys.n_records, int(keys.counts[at_risk].sum())
-        n_open = sum(line.status != "closed" for line in lines)
+        measured = max(line.share or 0.0 for line in lines)
         return Assessment(
             method=self.name(),
             title=self.title,
@@ -142,12 +156,14 @@ class AttackMap(RiskMeasure):
             measured_on="release" if data.released else "original",
             test_only=data.marks.test_only,
             data=data,
-            value=max(line.share or 0.0 for line in lines),
+            # what nobody has measured may reach everybody
+            value=measured if all(line.share is not None for line in lines) else 1.0,
             value_label="share of records that the most successful attack reaches",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
                 **{line.attack.name: None if line.share is None else Proportion(line.share) for line in lines},
-                "n_open": n_open,
+                "measured": Proportion(measured),
+                "n_open": sum(line.status != "closed" for line in lines),
                 "n_at_risk": n_at_risk,
                 "n_records": n,
             },
@@ -159,6 +175,7 @@ class AttackMap(RiskMeasure):
                 "skewness": "skewness",
                 "presence": "presence",
                 "amounts": "exact amounts",
+                "measured": "of the attacks measured: share that the most successful reaches",
                 "n_open": "attacks that are not closed",
                 "n_at_risk": "records that an attack by keys reaches",
                 "n_records": "records",
@@ -181,40 +198,45 @@ class AttackMap(RiskMeasure):
             return _amounts(attack, data), None
         if attack.name == "identity" and self.k > keys.n_records:
             return Line(attack, "the file has fewer records than k", 1.0), np.ones(keys.n_keys, dtype=np.int64)
-        why = self._missing(attack.name, data, against)
+        why = self._missing(attack, data, against)
         if why is not None:
             return Line(attack, why=why), None
         models = self._models(attack.name, data)
-        flags = np.zeros(keys.n_keys, dtype=bool)
+        flags, failed, share = np.zeros(keys.n_keys, dtype=bool), "", 0.0
         for model in models:
             try:
                 result = model.measure(data, against=against if attack.name == "presence" else None)
             except (DataError, KeySpaceTooLargeError) as error:
-                return Line(attack, why=Note("{reason}", {"reason": str(error)})), None
+                failed = str(error)
+                continue
             flags[keys.locate(result.keys.frame)] |= result.at_risk
-        # presence is a matter of the people of the public table, not of the records alone
-        share = result.value if len(models) == 1 else int(keys.counts[flags].sum()) / keys.n_records
+            # presence is a matter of the people of the public table, not of the records alone
+            share = result.value if len(models) == 1 else int(keys.counts[flags].sum()) / keys.n_records
         shown = "; ".join(f"{model.title} ({_short(model)})" for model in models)
+        if failed:
+            why = Note("{type_attack}: the data do not allow all of it to be measured", {"type_attack": attack.title})
+            # what was found stays found; that nothing was found means nothing
+            return Line(attack, shown if share else "", share or None, why, failed), flags.astype(np.int64)
         return Line(attack, shown, share), flags.astype(np.int64)
 
-    def _missing(self, attack: AttackName, data: Microdata, against: Microdata | None) -> Note | None:
+    def _missing(self, attack: AttackKind, data: Microdata, against: Microdata | None) -> Note | None:
         """What the file lacks for an attack to be measured."""
-        if attack == "presence" and against is None:
-            return Note("no public table of the people who could be in the file was given")
-        if attack in ("homogeneity", "background", "similarity", "skewness"):
+        named: dict[str, object] = {"type_attack": attack.title}
+        if attack.name == "presence" and against is None:
+            return Note("{type_attack}: no public table of the people who could be in the file was given", named)
+        if attack.name in ("homogeneity", "background", "similarity", "skewness"):
             columns = self._columns(data)
             if not columns:
-                return Note("no sensitive column is declared")
-            if attack == "similarity" and self.groups is None and not self._grouped(data):
-                return Note("nothing says which sensitive values are alike: a hierarchy, or groups")
+                return Note("{type_attack}: no sensitive column is declared", named)
+            if attack.name == "similarity":
+                alike = len(columns) == 1 if self.groups is not None else set(columns) <= set(data.schema.hierarchies)
+                if not alike:
+                    text = "{type_attack}: nothing says which values of every sensitive column are alike"
+                    return Note(text, named)
         return None
 
     def _columns(self, data: Microdata) -> tuple[str, ...]:
         return () if not (self.sensitive or data.schema.sensitive) else sensitive_columns(data, self.sensitive)
-
-    def _grouped(self, data: Microdata) -> tuple[str, ...]:
-        """The sensitive columns whose schema says which values are alike."""
-        return tuple(c for c in self._columns(data) if c in data.schema.hierarchies)
 
     def _models(self, attack: AttackName, data: Microdata) -> list[RiskMeasure]:
         columns = self.sensitive
@@ -229,7 +251,7 @@ class AttackMap(RiskMeasure):
         if attack == "similarity":
             if self.groups is not None:
                 return [LDiversity(l=self.l, sensitive=columns, groups=self.groups)]
-            return [LDiversity(l=self.l, sensitive=self._grouped(data), level=1)]
+            return [LDiversity(l=self.l, sensitive=columns, level=1)]
         # amounts are the farther apart the more they differ, categories are not
         schema = data.frame.collect_schema()
         amounts = tuple(c for c in self._columns(data) if schema[c].is_numeric())
@@ -246,27 +268,25 @@ def _short(measure: RiskMeasure) -> str:
 
 
 def _amounts(attack: AttackKind, data: Microdata) -> Line:
-    """Numbers that would be published exactly, and the share of records that are alone with one of them."""
-    schema = data.frame.collect_schema()
-    columns = [c for c in data.columns if schema[c].is_numeric() and set(data.schema.roles(c)) <= {"sensitive"}]
-    shares = {c: n / data.n_records for c, n in _alone(data, columns)}
+    """Columns that would be published beside the keys, and the share of records that are alone with a value of one."""
+    known = {*data.schema.keys, *data.schema.hidden}
+    shares = {c: _alone(data, c) / data.n_records for c in data.columns if c not in known}
     if not shares:
-        return Line(attack, "no column of numbers but keys", 0.0)
+        return Line(attack, "no column but keys", 0.0)
     worst = max(shares, key=lambda c: shares[c])
     return Line(attack, f"values that one record alone has: {worst}", shares[worst])
 
 
-def _alone(data: Microdata, columns: list[str]) -> Iterator[tuple[str, int]]:
-    """For each column the number of values that occur once."""
+def _alone(data: Microdata, column: str) -> int:
+    """The number of values of a column that occur once; codes that are not applicable are no values."""
     count = f"{native.RESERVED}n"
-    for column in columns:
-        rows = data.frame.select(column).drop_nulls()
-        codes = codes_in(rows.collect_schema()[column], data.schema.not_applicable.get(column, ()))
-        if codes:
-            rows = rows.filter(~nw.col(column).is_in(codes))
-        held = rows.group_by(column).agg(nw.len().cast(nw.Int64).alias(count))
-        single = held.filter(nw.col(count) == 1).select(nw.len().cast(nw.Int64).alias(count))
-        yield column, int(native.collect(single).item())
+    rows = data.frame.select(column).drop_nulls()
+    codes = codes_in(rows.collect_schema()[column], data.schema.not_applicable.get(column, ()))
+    if codes:
+        rows = rows.filter(~nw.col(column).is_in(codes))
+    held = rows.group_by(column).agg(nw.len().cast(nw.Int64).alias(count))
+    single = held.filter(nw.col(count) == 1).select(nw.len().cast(nw.Int64).alias(count))
+    return int(native.collect(single).item())
 
 
 def attack_chart(result: RiskResult, look: Look) -> alt.Chart:
@@ -274,8 +294,9 @@ def attack_chart(result: RiskResult, look: Look) -> alt.Chart:
     words = Words(look.language)
     lines = [line for line in getattr(result, "lines", ()) if line.share is not None]
     n = result.keys.n_records
-    # a share of few records is drawn as none: it could be counted back
-    shown = [0.0 if 0 < line.share * n < look.min_count else line.share for line in lines]
+    # a share of few records could be counted back: it is not drawn, neither as it is nor as none
+    lines = [line for line in lines if not 0 < line.share * n < look.min_count]
+    shown = [line.share for line in lines]
     frame = pl.DataFrame(
         {
             "attack": [words(line.attack.title) for line in lines],

@@ -5,7 +5,8 @@
   people sharing the key.
 - The *marketer* links everybody he can, and cares for how many are right: the mean of 1/F over the records.
 
-F is counted in a public table (`against=`) or estimated by the weights; of a file that is the population, it is f.
+F is counted in a public table (`against=`), or 1/F is estimated by the weights as in the individual risk, which must
+be asked for.
 The success rate of the journalist is the larger of keys over people and the mean of 1/F, as ARX has it.
 It fails as a probability of attack: it says how often an attack succeeds, not whether anybody mounts one.
 """
@@ -24,9 +25,10 @@ from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.risk.micro.benedetti_franconi import expected_inverse
 from flou.risk.micro.frequency import Missing, count_frequencies
 from flou.risk.micro.histogram import risk_chart
-from flou.risk.micro.population import population_frequencies
+from flou.risk.micro.population import Population, population_frequencies
 from flou.risk.micro.setting import key_space
 
 Floats = NDArray[np.float64]
@@ -47,12 +49,22 @@ class AttackerRisk(RiskMeasure):
     attacker: Literal["prosecutor", "journalist", "marketer"] = Field(
         "prosecutor", description="what the attacker knows"
     )
+    population: Population = Field(
+        "table", description="for the others: where people are counted: a public table, or the weights"
+    )
     threshold: Share = Field(0.2, description="a record is at risk when the chance of being right is larger")
     missing: Missing = Field("pessimistic", description="for a prosecutor: what an undetermined value may stand for")
 
+    @property
+    def needs_against(self) -> bool:
+        return self.attacker != "prosecutor" and self.population == "table"
+
+    @property
+    def no_drop(self) -> str:
+        return "" if self.attacker == "prosecutor" else super().no_drop
+
     def _measure(self, data: Microdata, against: Microdata | None, counts: Any) -> RiskResult:
-        keys, people = self._people(data, against)
-        chances = 1.0 / people
+        keys, people, chances = self._people(data, against)
         at_risk = chances > self.threshold
         n, n_at_risk = keys.n_records, int(keys.counts[at_risk].sum())
         mean = math.fsum((keys.counts * chances).tolist()) / n
@@ -60,7 +72,7 @@ class AttackerRisk(RiskMeasure):
         if self.attacker == "journalist":
             success = max(keys.n_keys / math.fsum(people.tolist()), mean)
         marketer = self.attacker == "marketer"
-        estimated = self.attacker != "prosecutor" and against is None and keys.weights is not None
+        estimated = self.attacker != "prosecutor" and self.population == "weights"
         return self._result(
             data,
             value=success if marketer else n_at_risk / n,
@@ -90,9 +102,14 @@ class AttackerRisk(RiskMeasure):
             chart=risk_chart(self.threshold),
         )
 
-    def _people(self, data: Microdata, against: Microdata | None) -> tuple[KeyTable, Floats]:
-        """The keys, and how many records or people the attacker hesitates between for each."""
-        if self.attacker == "prosecutor" or (against is None and data.schema.weight is None):
+    def _people(self, data: Microdata, against: Microdata | None) -> tuple[KeyTable, Floats, Floats]:
+        """The keys, how many records or people the attacker hesitates between, and his chance of being right."""
+        if self.attacker == "prosecutor":
             space = key_space(data)
-            return space.keys, count_frequencies(space, self.missing).astype(np.float64)
-        return population_frequencies(data, against, f"A {self.attacker}")
+            people = count_frequencies(space, self.missing).astype(np.float64)
+            return space.keys, people, 1.0 / people
+        keys, people = population_frequencies(data, against if self.population == "table" else None)
+        if self.population == "table":
+            return keys, people, 1.0 / people
+        # the mean of 1/F is more than one over the mean of F
+        return keys, people, expected_inverse(keys.counts, people)

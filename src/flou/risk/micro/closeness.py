@@ -148,15 +148,18 @@ def _blocks(classes: SensitiveClasses, totals: Ints) -> Iterator[tuple[slice, Fl
 
 
 def _ordered(data: Microdata, classes: SensitiveClasses) -> list[int]:
-    """The order of the values: as their modalities are declared, else as they sort."""
+    """The order of the values: as their modalities are declared, else that of numbers and dates."""
     declared = {text_of(v): i for i, v in enumerate(data.declared_modalities.get(classes.column, ()))}
     texts = [text_of(v) for v in classes.values]
     if declared and set(texts) <= set(declared):
         return sorted(range(len(texts)), key=lambda i: declared[texts[i]])
-    numbers = [v for v in classes.values if isinstance(v, int | float) and not isinstance(v, bool)]
-    if len(numbers) == len(classes.values):
-        return [int(i) for i in np.argsort(np.array(numbers), kind="stable")]
-    return sorted(range(len(texts)), key=lambda i: texts[i])
+    if any(isinstance(v, str | bool) for v in classes.values):
+        raise DataError(
+            f"The values of {classes.column!r} have no order of their own: declare its modalities in their order, or "
+            "measure "
+            'with distance = "equal".'
+        )
+    return [int(i) for i in np.argsort(np.array(classes.values), kind="stable")]
 
 
 def _ordered_distance(classes: SensitiveClasses, totals: Ints, order: list[int]) -> Floats:

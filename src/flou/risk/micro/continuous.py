@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -62,7 +63,9 @@ def records(data: Microdata, columns: tuple[str, ...]) -> Records:
     return Records(held, units, _matrix(rows, columns, data.schema.not_applicable))
 
 
-def paired(data: Microdata, original: Microdata, columns: tuple[str, ...]) -> tuple[Records, Floats]:
+def paired(
+    data: Microdata, original: Microdata, columns: tuple[str, ...], pair: Literal["id", "row"]
+) -> tuple[Records, Floats]:
     """The records of a file, and the values that each of them had in the original."""
     require_columns(original, columns, "The original lacks a column: columns")
     theirs_schema = original.frame.collect_schema()
@@ -74,11 +77,8 @@ def paired(data: Microdata, original: Microdata, columns: tuple[str, ...]) -> tu
             "The file and its original must both declare the role id, or neither: records are paired by it."
         )
     ours, theirs = records(data, columns), records(original, columns)
-    if data.schema.id is None and not data.released and len(ours.values) != len(theirs.values):
-        raise DataError(
-            f"The file has {len(ours.values):,} records and the original {len(theirs.values):,}, and no id says which "
-            "belong together: declare the role id in both."
-        )
+    if data.schema.id is None:
+        _require_same_order(data, original, pair)
     mine, other = ours.units.frame.columns[0], theirs.units.frame.columns[0]
     numbered = theirs.units.frame.select(pl.col(other).alias(mine)).with_row_index("__flou_place")
     try:
@@ -90,6 +90,34 @@ def paired(data: Microdata, original: Microdata, columns: tuple[str, ...]) -> tu
     if place.null_count():
         raise DataError(f"{place.null_count():,} records of the file are not in the original: they have other ids.")
     return ours, theirs.values[place.to_numpy()]
+
+
+def _require_same_order(data: Microdata, original: Microdata, pair: str) -> None:
+    """Without an id rows are paired by their number: refuse where that may be wrong."""
+    if not data.released and pair != "row":
+        raise DataError(
+            "No id says which records of the two files belong together. Declare the role id in both, or give "
+            'pair = "row" if their rows are the same people in the same order.'
+        )
+    if not data.released and data.n_records != original.n_records:
+        raise DataError(
+            f"The file has {data.n_records:,} records and the original {original.n_records:,}: rows cannot be paired "
+            "by their number. Declare the role id in both."
+        )
+    if data.trail is None:
+        return
+    changed = {change.column for step in data.trail.steps for change in step.changes}
+    same = [c for c in data.columns if c in original.columns and c not in changed]
+    if not same or not data.released:
+        return
+    rows = native.collect(data.numbered().frame)
+    place = rows[data.unit_column].to_numpy()
+    theirs = native.collect(original.frame.select(*same))
+    if (len(place) and place.max() >= theirs.height) or not rows.select(same).equals(theirs[place]):
+        raise DataError(
+            "The columns that no step changed differ between the release and the original, row by row: it was made "
+            "from another file, or from these rows in another order. Declare the role id in both."
+        )
 
 
 def spreads(values: Floats, columns: tuple[str, ...]) -> Floats:

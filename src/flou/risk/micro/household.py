@@ -19,7 +19,7 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine import native
-from flou.engine.errors import DataError, SchemaError, listed
+from flou.engine.errors import DataError, SchemaError
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
@@ -170,8 +170,7 @@ def _require_whole(found: pl.DataFrame, household: str, strata: list[str]) -> No
         if split.height:
             raise DataError(
                 f"{split.height:,} households are split over the strata of {stratum!r}: members of a household are in "
-                f"one stratum. Are the households numbered within strata only? Some: "
-                f"{listed(split[household].sort().head(3).to_list())}."
+                f"one stratum. Are the households numbered within strata only?"
             )
     largest = int(found[_SIZE].max())  # type: ignore[arg-type]
     if largest > _MOST_MEMBERS:

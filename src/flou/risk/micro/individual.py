@@ -47,7 +47,7 @@ def find_risks(space: KeySpace, missing: Missing) -> Floats:
         raise KeySpaceTooLargeError(
             f"The keys with undetermined values span more cells than are held in memory, and {missing} risks are "
             "sought over all of their completions. Recode the keys with the most modalities, use fewer keys, or count "
-            'with missing="orthodox", "conservative" or "category".'
+            'with missing="category", the cautious way ("orthodox" takes more people for alike than there are).'
         )
     counts, sums = space.filled(space.keys.counts), space.filled(weights)
     add_compatible(counts)

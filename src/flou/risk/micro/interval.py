@@ -44,6 +44,7 @@ class IntervalRisk(RiskMeasure):
     sd: Literal["original", "masked"] = Field("original", description="which file's standard deviation")
     match: Literal["all", "any"] = Field("all", description="whether all columns must be near, or any")
     columns: Columns | None = Field(None, description="columns; default: numbers that are no keys")
+    pair: Literal["id", "row"] = Field("id", description="what pairs the records of two files without an id")
 
     @property
     def needs_against(self) -> bool:
@@ -51,7 +52,7 @@ class IntervalRisk(RiskMeasure):
 
     def _measure(self, data: Microdata, against: Microdata, counts: Any) -> RiskResult:
         columns = continuous_columns(data, self.columns)
-        held, original = paired(data, against, columns)
+        held, original = paired(data, against, columns, self.pair)
         scale = spreads(original, columns)
         if self.robust:
             distances = robust_distances(original / scale)[:, None]
@@ -72,6 +73,7 @@ class IntervalRisk(RiskMeasure):
                 "n_columns": "columns",
                 "n_records": "records",
             },
+            needs_reveal=True,
             keys=held.units,
             key_values=figures,
             unit_label="distance",

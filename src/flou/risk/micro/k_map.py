@@ -2,7 +2,7 @@
 
 An intruder who does not know whether a person is in the file must look among all who could be. The file may then
 have unique records, as long as the population has k people for each. The population is a public table
-(`against=`), or is estimated by the sampling weights, which is no guarantee.
+(`against=`). It can be estimated by the sampling weights instead, which must be asked for and guarantees nothing.
 
 It fails against an intruder who knows that the person is in the file: then k-anonymity is what counts. And it is
 as good as the public table: people who are not in it hide nobody.
@@ -20,7 +20,7 @@ from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import around, class_chart
-from flou.risk.micro.population import population_frequencies
+from flou.risk.micro.population import Population, population_frequencies
 
 
 class KMap(RiskMeasure):
@@ -36,9 +36,14 @@ class KMap(RiskMeasure):
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     k: int = Field(ge=1, description="smallest number of people that must share a key")
+    population: Population = Field("table", description="where people are counted: a public table, or the weights")
+
+    @property
+    def needs_against(self) -> bool:
+        return self.population == "table"
 
     def _measure(self, data: Microdata, against: Microdata | None, counts: Any) -> RiskResult:
-        keys, people = population_frequencies(data, against, "k-map")
+        keys, people = population_frequencies(data, against if self.population == "table" else None)
         at_risk = people < self.k
         n_at_risk = int(keys.counts[at_risk].sum())
         return self._result(
@@ -46,10 +51,10 @@ class KMap(RiskMeasure):
             value=n_at_risk / keys.n_records,
             value_label="share of records below k",
             no_interval="the people of the public table are counted: nothing is estimated"
-            if against is not None
+            if self.population == "table"
             else "weights give an estimate of how many people share a key, but not of its error",
             figures={
-                "k": float(people.min()) if against is None else int(people.min()),
+                "k": float(people.min()) if self.population == "weights" else int(people.min()),
                 "n_at_risk": n_at_risk,
                 "n_keys_at_risk": int(at_risk.sum()),
                 "n_keys": keys.n_keys,
@@ -63,12 +68,12 @@ class KMap(RiskMeasure):
                 "n_records": "records",
             },
             notes=()
-            if against is not None
+            if self.population == "table"
             else (
                 Note("The people behind a key are estimated by the weights, which guarantees nothing for rare keys."),
             ),
             keys=keys,
-            key_values=people if against is None else people.astype(np.int64),
+            key_values=people if self.population == "weights" else people.astype(np.int64),
             unit_label="people",
             at_risk=at_risk,
             chart=class_chart(

@@ -44,6 +44,10 @@ class OutlierRisk(RiskMeasure):
     robust: bool = Field(False, description="judge all columns together, by robust Mahalanobis distance")
     columns: Columns | None = Field(None, description="columns; default: numbers that are no keys")
 
+    @property
+    def no_drop(self) -> str:
+        return "a quantile always has records beyond it, so that every round would find more"
+
     def _measure(self, data: Microdata, against: Microdata | None, counts: Any) -> RiskResult:
         columns = continuous_columns(data, self.columns)
         held = records(data, columns)

@@ -7,6 +7,8 @@ so that what the table does not know never adds to the crowd.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -16,6 +18,9 @@ from flou.engine.errors import DataError, listed
 from flou.engine.keys import KeyTable
 from flou.engine.method import require_columns
 from flou.risk.micro.setting import require_keys, require_sampling_weights
+
+#: Where the people behind a key are counted.
+Population = Literal["table", "weights"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -58,8 +63,13 @@ def count_same(keys: KeyTable, public: KeyTable) -> Ints:
     return joined["__flou_people"].fill_null(0).to_numpy()
 
 
-def require_contained(keys: KeyTable, people: Ints) -> None:
+def require_contained(keys: KeyTable, people: Ints, n_records: int, n_people: int) -> None:
     """Refuse a public table that cannot hold everybody of the file."""
+    if n_records > n_people:
+        raise DataError(
+            f"The public table does not contain the file: it has {n_people:,} people, and the file {n_records:,} "
+            "records."
+        )
     short = keys.counts > people
     if short.any():
         n = int((keys.counts - people)[short].sum())
@@ -72,17 +82,14 @@ def require_contained(keys: KeyTable, people: Ints) -> None:
         )
 
 
-def population_frequencies(data: Microdata, public: Microdata | None, who: str) -> tuple[KeyTable, Floats]:
-    """The keys of a file and how many people have each: counted in a public table, else estimated by the weights."""
+def population_frequencies(data: Microdata, public: Microdata | None) -> tuple[KeyTable, Floats]:
+    """The keys of a file and how many people have each: counted in a public table, else the sums of weights."""
     keys = data.key_table(require_keys(data))
     if public is not None:
         people = count_people(keys, people_table(data, public))
-        require_contained(keys, people)
+        require_contained(keys, people, data.n_records, public.n_records)
         return keys, people.astype(np.float64)
     if keys.weights is None:
-        raise DataError(
-            f"{who} needs to know how many people share a key: give a public table with against=…, or declare the "
-            "weight."
-        )
+        raise DataError('population = "weights" needs the role weight, which is not declared.')
     require_sampling_weights(data)
     return keys, keys.weights

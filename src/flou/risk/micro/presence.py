@@ -55,7 +55,7 @@ class Presence(RiskMeasure):
         keys = data.key_table(require_keys(data))
         public = people_table(data, against)
         people = count_same(keys, public)
-        require_contained(keys, people)
+        require_contained(keys, people, keys.n_records, public.n_records)
         share = keys.counts / people
         at_risk = (share < self.low) | (share > self.high)
         in_file = public.frame.join(keys.frame, on=list(keys.columns), how="semi", nulls_equal=True).height

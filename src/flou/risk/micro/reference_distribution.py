@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from flou.describe.microdata import Microdata
+from flou.engine.errors import DataError
 from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.values import text_of
@@ -18,6 +19,8 @@ _OTHER_VALUES = Note(
     "The original has other values in a sensitive column than the release: its distribution is that of the release."
 )
 
+_ITSELF = Note("The release is held against itself: records that were dropped are no part of the whole here.")
+
 
 def classes_and_reference(
     data: Microdata, against: Microdata | None, column: str
@@ -25,8 +28,14 @@ def classes_and_reference(
     """Classes with null as a value, and how often each value occurs in the input; values of it that are gone last."""
     classes = sensitive_classes(data, column).with_null_as_value()
     if against is None:
-        return classes, classes.totals(), ()
+        return classes, classes.totals(), (_ITSELF,) if data.released else ()
     require_columns(against, (column,), "The original lacks a column: sensitive")
+    kinds = [frame.collect_schema()[column] for frame in (data.frame, against.frame)]
+    if kinds[0].is_numeric() != kinds[1].is_numeric():
+        raise DataError(
+            f"The sensitive column {column!r} is {kinds[0]} here and {kinds[1]} in the original: they cannot be "
+            "compared."
+        )
     whole = against.key_table((column,))
     known = {_name(v): i for i, v in enumerate(classes.values)}
     in_whole = {_name(v): v for v in whole.frame[column].to_list()}

@@ -105,7 +105,7 @@ class Suda(RiskMeasure):
                 "n_at_risk": "records with a minimal unique",
                 "n_records": "records",
                 # the word is the same in French
-                **{f"contribution_{c}": f"contribution: {c}" for c in columns},
+                **{f"contribution_{c}": f"contribution ({c})" for c in columns},
             },
             notes=_notes(fraction),
             keys=table,
@@ -159,6 +159,8 @@ def _contributions(table: KeyTable, largest: int, weight: list[int], scores: Flo
 def contribution_chart(result: RiskResult, look: Look) -> alt.Chart:
     """The share of the file's score that each key has a part in."""
     shares = {c: float(result.figures[f"contribution_{c}"] or 0.0) for c in result.keys.columns}
+    if result.n_flagged < look.min_count:
+        shares = dict.fromkeys(shares, 0.0)  # the contributions of few records describe them
     largest = max(shares.values())
     frame = pl.DataFrame(
         {"key": list(shares), "share": list(shares.values()), "at_risk": [0 < s == largest for s in shares.values()]}

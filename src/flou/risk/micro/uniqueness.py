@@ -66,9 +66,9 @@ class PopulationUniqueness(RiskMeasure):
             figures={
                 "uniques": uniques,
                 "chance": chance,
-                "model": "none" if whole else str(model),
+                "model": "none" if whole or not n_single else str(model),
                 "sampling_fraction": fraction,
-                "population": held.population,
+                "population": round(held.population),
                 "n_at_risk": n_single,
                 "n_keys": table.n_keys,
                 "n_records": table.n_records,

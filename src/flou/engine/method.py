@@ -11,7 +11,7 @@ import json
 import time
 from dataclasses import asdict
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
@@ -27,6 +27,8 @@ from flou.engine.release import Outcome, Release, Step, Trail
 from flou.engine.result import Result, RiskResult
 from flou.engine.secret import Origin, Secret
 from flou.engine.values import plain_lists
+
+R = TypeVar("R", bound=RiskResult)
 
 
 class Method(Parameters):
@@ -143,9 +145,9 @@ class RiskMeasure(Method):
     def _measure(self, data: Any, against: Any, counts: Any) -> RiskResult:
         raise NotImplementedError
 
-    def _result(self, data: Any, **found: Any) -> RiskResult:
+    def _result(self, data: Any, kind: type[R] = RiskResult, **found: Any) -> R:  # type: ignore[assignment]
         """A result with what every measure says in the same way."""
-        return RiskResult(
+        return kind(
             method=self.name(),
             title=self.title,
             settings=self.shown_settings(),

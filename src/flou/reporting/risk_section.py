@@ -100,7 +100,8 @@ class RiskSection(Audience):
     def _figure(self, result: Result | None, name: str) -> str:
         value = None if result is None else result.figures.get(name)
         if value is None:
-            return "–"
+            unmeasured = result is not None and result.method == "attack_map"
+            return self.words("not measured") if unmeasured else "–"
         if name in ("k", "l") and result is not None and isinstance(value, int):
             return self.smallest(value, result.settings, name)
         if isinstance(value, Proportion) and result is not None:

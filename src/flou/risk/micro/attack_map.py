@@ -149,13 +149,9 @@ class AttackMap(RiskMeasure):
         at_risk = reached > 0
         n, n_at_risk = keys.n_records, int(keys.counts[at_risk].sum())
         measured = max(line.share or 0.0 for line in lines)
-        return Assessment(
-            method=self.name(),
-            title=self.title,
-            settings=self.shown_settings(),
-            measured_on="release" if data.released else "original",
-            test_only=data.marks.test_only,
-            data=data,
+        return self._result(
+            data,
+            Assessment,
             # what nobody has measured may reach everybody
             value=measured if all(line.share is not None for line in lines) else 1.0,
             value_label="share of records that the most successful attack reaches",
@@ -264,7 +260,8 @@ def _short(measure: RiskMeasure) -> str:
     """The settings that tell a measure apart from its defaults."""
     table = measure.to_table()
     table.pop("method")
-    return settings_text({k: v for k, v in table.items() if k != "groups"})
+    shown = settings_text({k: v for k, v in table.items() if k != "groups"})
+    return f"{shown}, on groups of values" if "groups" in table else shown
 
 
 def _amounts(attack: AttackKind, data: Microdata) -> Line:

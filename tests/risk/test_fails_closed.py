@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import polars as pl
@@ -134,6 +135,9 @@ def test_a_published_file_is_not_paired_by_accident(tmp_path: object) -> None:
         R.IntervalRisk().measure(published, against=original)
     with pytest.raises(flou.FlouError, match="in another order"):
         R.IntervalRisk().measure(release, against=flou.Microdata(frame.reverse(), keys=["age"]))
+    for forgetful in (pickle.loads(pickle.dumps(release.data)), release.data.public()):
+        with pytest.raises(flou.FlouError, match="Declare the role id"):
+            R.IntervalRisk().measure(forgetful, against=original)
 
 
 def test_groups_of_values_that_a_release_has_lost_are_no_error() -> None:

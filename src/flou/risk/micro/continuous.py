@@ -16,6 +16,7 @@ from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.keys import KeyTable
 from flou.engine.method import require_columns
 from flou.engine.parameters import Scalar
+from flou.engine.release import Trail
 from flou.engine.values import codes_in
 
 Floats = NDArray[np.float64]
@@ -94,26 +95,29 @@ def paired(
 
 def _require_same_order(data: Microdata, original: Microdata, pair: str) -> None:
     """Without an id rows are paired by their number: refuse where that may be wrong."""
-    if not data.released and pair != "row":
+    if data.released and data.trail is not None:
+        _require_made_from(data, data.trail, original)
+        return
+    if pair != "row":
         raise DataError(
             "No id says which records of the two files belong together. Declare the role id in both, or give "
             'pair = "row" if their rows are the same people in the same order.'
         )
-    if not data.released and data.n_records != original.n_records:
+    if data.n_records != original.n_records:
         raise DataError(
             f"The file has {data.n_records:,} records and the original {original.n_records:,}: rows cannot be paired "
             "by their number. Declare the role id in both."
         )
-    if data.trail is None:
-        return
-    changed = {change.column for step in data.trail.steps for change in step.changes}
+
+
+def _require_made_from(data: Microdata, trail: Trail, original: Microdata) -> None:
+    """A release remembers the number of each row: what no step changed must be what the original has there."""
+    changed = {change.column for step in trail.steps for change in step.changes}
     same = [c for c in data.columns if c in original.columns and c not in changed]
-    if not same or not data.released:
-        return
     rows = native.collect(data.numbered().frame)
     place = rows[data.unit_column].to_numpy()
-    theirs = native.collect(original.frame.select(*same))
-    if (len(place) and place.max() >= theirs.height) or not rows.select(same).equals(theirs[place]):
+    beyond = bool(len(place)) and place.max() >= original.n_records
+    if beyond or (same and not rows.select(same).equals(native.collect(original.frame.select(*same))[place])):
         raise DataError(
             "The columns that no step changed differ between the release and the original, row by row: it was made "
             "from another file, or from these rows in another order. Declare the role id in both."

@@ -67,6 +67,10 @@ def both(path: Path) -> list[float]:
     return [m.measure(people).value for m in (flou.risk.LDiversity(l=2), flou.risk.TCloseness(t=0.3))]
 
 
+def assessed(path: Path) -> float:
+    return flou.risk.AttackMap().measure(read(path, "sensitive")).value
+
+
 _CHILD = """
 import sys
 from pathlib import Path
@@ -107,9 +111,10 @@ def median_seconds(repeats: int, job: Callable[[], object]) -> float:
 
 def run(folder: Path) -> None:
     path = survey_file(folder)
-    linkage, together, diversity, closeness, reference, finer = alternate(
+    linkage, assessment, together, diversity, closeness, reference, finer = alternate(
         5,
         lambda: linked(path),
+        lambda: assessed(path),
         lambda: both(path),
         lambda: diverse(path),
         lambda: close(path),
@@ -123,6 +128,7 @@ def run(folder: Path) -> None:
         Line(f"t-closeness, {size}, 8 sensitive levels", closeness, reference, 3.0),
         Line("both of these on one file", together, reference, 3.0),
         Line("both, beside the group-by of keys and sensitive column", together, finer, 3.0),
+        Line("the whole assessment by attack", assessment, reference, 10.0),
     ]
     publish("risks", table("Microdata risk", "bare Polars group-by", lines))
     small = key_frame(100_000, 0.0)

@@ -271,6 +271,8 @@ def _amounts(attack: AttackKind, data: Microdata) -> Line:
     if not shares:
         return Line(attack, "no column but keys", 0.0)
     worst = max(shares, key=lambda c: shares[c])
+    if not shares[worst]:
+        return Line(attack, "no value that one record alone has", 0.0)
     return Line(attack, f"values that one record alone has: {worst}", shares[worst])
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import flou
+from flou.describe import keyspace
 from flou.describe.keyspace import KeySpace
 from flou.engine.errors import KeySpaceTooLargeError
 from flou.engine.progress import listening
 from flou.risk.micro import frequency, wide
+from flou.risk.micro.frequency import Missing
+from flou.risk.micro.individual import find_risks
 
 SIZES = {"a": 3, "b": 12, "c": 7, "d": 2, "e": 9}
 RULES = [
@@ -96,3 +101,32 @@ def test_progress_is_told_and_can_cancel() -> None:
 
     with listening(stop), pytest.raises(RuntimeError, match="stop"):
         wide.find_extremes(held, largest=False)
+
+
+@pytest.mark.parametrize("nulls", [0.05, 0.3, 0.6])
+@pytest.mark.parametrize("rules", [False, True])
+@pytest.mark.parametrize("missing", ["pessimistic", "optimistic", "orthodox", "conservative"])
+def test_risks_with_weights_are_those_of_the_dense_array(
+    nulls: float, rules: bool, missing: Missing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The riskiest completion is not the rarest one when weights differ much."""
+    held = space(2000, nulls, rules=rules, seed=3)
+    heavy = np.round(np.random.default_rng(1).lognormal(2, 1.5, held.keys.n_keys), 3) + 1
+    weighted = replace(held.keys, weights=held.keys.counts * heavy)
+    dense = replace(held, keys=weighted)
+    expected = find_risks(dense, missing)
+    monkeypatch.setattr(keyspace, "MAX_CELLS", 0)
+    searched = replace(held, keys=weighted)
+    assert not searched.is_dense
+    assert np.allclose(find_risks(searched, missing), expected, rtol=1e-9)
+    if missing == "pessimistic" and nulls > 0.1:
+        rarest = wide.find_extremes(searched, largest=False)[0]
+        assert (expected > 0).all()
+        assert len(np.unique(rarest)) > 1
+
+
+def test_a_search_for_risks_that_would_not_end_is_refused() -> None:
+    held = space(2000, 0.6, rules=False)
+    weights = held.keys.counts * 3.0
+    with pytest.raises(KeySpaceTooLargeError, match="too many to search"):
+        wide.find_extreme_risks(held, weights, largest=True, budget=3)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 #: Up to this frequency small p are answered by the recursion; beyond it the series is short for every p.
-_RECURSION = 16
+RECURSION = 16
 #: Terms after which the series is at the precision of the machine for all that it is used for.
-_TERMS = 60
+TERMS = 60
 
 
 def expected_inverse(frequencies: NDArray[np.int64], populations: Floats) -> Floats:
@@ -28,7 +28,7 @@ def expected_inverse(frequencies: NDArray[np.int64], populations: Floats) -> Flo
     f = frequencies.astype(np.float64)
     p = np.minimum(f / populations, 1.0)
     out = 1.0 / f
-    rare = (p < 0.5) & (frequencies <= _RECURSION)
+    rare = (p < 0.5) & (frequencies <= RECURSION)
     out[rare] = _by_recursion(frequencies[rare], p[rare])
     rest = ~rare & (p < 1.0)
     out[rest] = _by_series(f[rest], p[rest])
@@ -48,7 +48,7 @@ def _by_series(f: Floats, p: Floats) -> Floats:
     q = 1.0 - p
     term = np.ones_like(f)
     total = np.ones_like(f)
-    for k in range(1, _TERMS):
+    for k in range(1, TERMS):
         term *= k * q / (f + k)
         total += term
     return p / f * total

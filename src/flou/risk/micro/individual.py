@@ -24,7 +24,6 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.engine.errors import KeySpaceTooLargeError
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
@@ -44,11 +43,9 @@ def find_risks(space: KeySpace, missing: Missing) -> Floats:
     if missing not in ("optimistic", "pessimistic") or not space.free:
         return expected_inverse(add_up(space, space.keys.counts, missing), add_up(space, weights, missing))
     if not space.is_dense:
-        raise KeySpaceTooLargeError(
-            f"The keys with undetermined values span more cells than are held in memory, and {missing} risks are "
-            "sought over all of their completions. Recode the keys with the most modalities, use fewer keys, or count "
-            'with missing="category", the cautious way ("orthodox" takes more people for alike than there are).'
-        )
+        from flou.risk.micro import wide  # compiled loops, loaded only when they are needed
+
+        return np.asarray(wide.find_extreme_risks(space, weights, largest=missing == "pessimistic"))
     counts, sums = space.filled(space.keys.counts), space.filled(weights)
     add_compatible(counts)
     add_compatible(sums)

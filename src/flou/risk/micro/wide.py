@@ -114,6 +114,37 @@ def find_extremes(space: KeySpace, *, largest: bool, budget: int = BUDGET) -> tu
     return found, completions[:, [space.columns.index(c) for c in space.free]]
 
 
+def find_extreme_risks(space: KeySpace, weights: NDArray[np.float64], *, largest: bool, budget: int = BUDGET) -> Any:
+    """The largest or smallest individual risk over the coherent completions of each key."""
+    from flou.risk.micro import wide_risk_kernels as risk_kernels
+
+    space.require_values()
+    units = np.rint(weights / WEIGHT_UNIT).astype(np.int64)
+    found = np.empty(space.keys.n_keys)
+    for held, query, keys in _blocks(space, space.keys.counts):
+        people = np.concatenate([[0], np.cumsum(units[held.order])])
+        out = np.empty(len(keys))
+        risk_kernels.find_extreme_risks(
+            held.levels,
+            held.sums,
+            people,
+            WEIGHT_UNIT,
+            held.sizes,
+            held.rules,
+            held.n_exact,
+            query.n_known,
+            keys,
+            largest,
+            budget,
+            out,
+        )
+        places = held.order[keys]
+        _refuse_given_up(space, places[out == risk_kernels.GIVEN_UP])
+        found[places] = out
+    space.refuse_incoherent(found == risk_kernels.INCOHERENT)
+    return found
+
+
 def _refuse_given_up(space: KeySpace, keys: NDArray[np.intp]) -> None:
     if not len(keys):
         return

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import flou
+from flou.engine.errors import NotConvergedError
 from flou.risk.micro import log_linear
-from flou.risk.micro.log_linear import NotConvergedError
 
 R = flou.risk
 FRAME = pl.DataFrame(

@@ -50,6 +50,10 @@ class KeySpaceTooLargeError(FlouError):
     """The space of possible keys does not fit in memory."""
 
 
+class NotConvergedError(FlouError):
+    """A model did not converge: there is no estimate."""
+
+
 class GuaranteeBrokenError(FlouError):
     """A protection's promise does not hold on its output; nothing is released."""
 

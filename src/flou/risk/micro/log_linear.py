@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.engine.errors import FlouError, ParameterError, did_you_mean
+from flou.engine.errors import NotConvergedError, ParameterError, did_you_mean
 from flou.risk.micro import newton
 
 Table = NDArray[Any]
@@ -30,10 +30,6 @@ MAX_CYCLES = 500
 _TOLERANCE = 1e-10
 #: Cycles after which a model that creeps is handed to Newton's method.
 _PATIENCE = 25
-
-
-class NotConvergedError(FlouError):
-    """A model did not converge: there is no estimate."""
 
 
 @dataclass(frozen=True, eq=False)

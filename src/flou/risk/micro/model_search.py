@@ -19,8 +19,9 @@ from itertools import combinations
 
 import numpy as np
 
+from flou.engine.errors import NotConvergedError
 from flou.engine.progress import tell
-from flou.risk.micro.log_linear import Fit, NotConvergedError, Table, Term, fit, largest
+from flou.risk.micro.log_linear import Fit, Table, Term, fit, largest
 
 #: A statistic farther from 0 than this speaks against the model: 5%.
 CRITICAL = 1.959963984540054

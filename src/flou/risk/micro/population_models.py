@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares, minimize
 from scipy.special import expit, gammaln
 
-from flou.risk.micro.log_linear import NotConvergedError
+from flou.engine.errors import NotConvergedError
 
 Model = Literal["pitman", "zayatz", "snb"]
 Floats = NDArray[np.float64]

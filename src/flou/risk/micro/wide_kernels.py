@@ -87,7 +87,7 @@ def count_agreeing(levels, sums, n_exact, n_known, keys, wild, out):  # type: ig
 
 
 @_compiled
-def _certain(levels, sums, low, high, level):  # type: ignore[no-untyped-def]
+def certain_of(levels, sums, low, high, level):  # type: ignore[no-untyped-def]
     """Records of a range that are null on every further level: they count whatever the completion."""
     while level < levels.shape[0] and low < high:
         if levels[level, low] != -1:
@@ -98,7 +98,7 @@ def _certain(levels, sums, low, high, level):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _forbidden(rules, live, chosen, n_known, level):  # type: ignore[no-untyped-def]
+def forbidden(rules, live, chosen, n_known, level):  # type: ignore[no-untyped-def]
     """Whether a rule forbids what has been chosen up to `level`."""
     for r in range(len(rules)):
         if not live[r] or rules[r, level] != chosen[level]:
@@ -114,7 +114,7 @@ def _forbidden(rules, live, chosen, n_known, level):  # type: ignore[no-untyped-
 
 
 @_compiled
-def _candidates(levels, sums, sizes, rules, live, chosen, n_known, level, lows, highs):  # type: ignore[no-untyped-def]
+def candidates(levels, sums, sizes, rules, live, chosen, n_known, level, lows, highs):  # type: ignore[no-untyped-def]
     """Values worth trying on a level, the records that have each, and the records that are null there.
 
     These are the values that some record has, those that a rule speaks of, and one more to stand for all
@@ -170,6 +170,45 @@ def _candidates(levels, sums, sizes, rules, live, chosen, n_known, level, lows, 
 
 
 @_compiled
+def all_ranges(levels, n_exact, n_known, key, lows, highs, stack):  # type: ignore[no-untyped-def]
+    """The ranges of keys that agree with `key` where it is known, nulls as wildcards; room is made for them."""
+    n = _ranges(levels, n_exact, n_known, key, True, lows, highs, stack)
+    while n < 0:
+        lows, highs = np.empty(2 * len(lows), dtype=np.int64), np.empty(2 * len(highs), dtype=np.int64)
+        n = _ranges(levels, n_exact, n_known, key, True, lows, highs, stack)
+    return n, lows, highs
+
+
+@_compiled
+def find_live(levels, rules, n_known, key, live):  # type: ignore[no-untyped-def]
+    """Which rules what is known of `key` leaves possible."""
+    for r in range(len(rules)):
+        live[r] = True
+        for j in range(n_known):
+            if rules[r, j] != ANY and rules[r, j] != levels[j, key]:
+                live[r] = False
+                break
+
+
+@_compiled
+def narrow(column, lows, highs, value, new_lows, new_highs):  # type: ignore[no-untyped-def]
+    """The parts of the ranges that agree with a value, being null there or having it; returns how many."""
+    n = 0
+    for r in range(len(lows)):
+        low, high = lows[r], highs[r]
+        if column[low] == -1:
+            end = _end_of(column, low, high, -1)
+            new_lows[n], new_highs[n] = low, end
+            n += 1
+            low = end
+        start = _first_not_below(column, low, high, value)
+        if start < high and column[start] == value:
+            new_lows[n], new_highs[n] = start, _end_of(column, start, high, value)
+            n += 1
+    return n
+
+
+@_compiled
 def _search(levels, sums, sizes, rules, live, n_known, level, lows, highs, largest, chosen, best, state):  # type: ignore[no-untyped-def]
     """Try the completions of the levels from `level` on; keep the best figure in state[0] and its values in `best`.
 
@@ -187,11 +226,11 @@ def _search(levels, sums, sizes, rules, live, n_known, level, lows, highs, large
     state[1] += len(lows)
     if state[1] > state[2]:
         return
-    values, masses, n_null = _candidates(levels, sums, sizes, rules, live, chosen, n_known, level, lows, highs)
+    values, masses, n_null = candidates(levels, sums, sizes, rules, live, chosen, n_known, level, lows, highs)
     certain = 0
     if not largest:
         for r in range(len(lows)):
-            certain += _certain(levels, sums, lows[r], highs[r], level)
+            certain += certain_of(levels, sums, lows[r], highs[r], level)
     order = np.argsort(-masses if largest else masses)
     column = levels[level]
     new_lows, new_highs = np.empty(2 * len(lows), dtype=np.int64), np.empty(2 * len(lows), dtype=np.int64)
@@ -203,20 +242,9 @@ def _search(levels, sums, sizes, rules, live, n_known, level, lows, highs, large
             if not largest and certain >= state[0]:
                 return
         chosen[level] = value
-        if _forbidden(rules, live, chosen, n_known, level):
+        if forbidden(rules, live, chosen, n_known, level):
             continue
-        n = 0
-        for r in range(len(lows)):
-            low, high = lows[r], highs[r]
-            if column[low] == -1:
-                end = _end_of(column, low, high, -1)
-                new_lows[n], new_highs[n] = low, end
-                n += 1
-                low = end
-            start = _first_not_below(column, low, high, value)
-            if start < high and column[start] == value:
-                new_lows[n], new_highs[n] = start, _end_of(column, start, high, value)
-                n += 1
+        n = narrow(column, lows, highs, value, new_lows, new_highs)
         _search(
             levels, sums, sizes, rules, live, n_known, level + 1, new_lows[:n], new_highs[:n], largest, chosen, best,
             state,
@@ -235,16 +263,8 @@ def find_extremes(levels, sums, sizes, rules, n_exact, n_known, keys, largest, b
     state = np.empty(3, dtype=np.int64)
     for i in range(len(keys)):
         key = keys[i]
-        n = _ranges(levels, n_exact, n_known, key, True, lows, highs, stack)
-        while n < 0:
-            lows, highs = np.empty(2 * len(lows), dtype=np.int64), np.empty(2 * len(highs), dtype=np.int64)
-            n = _ranges(levels, n_exact, n_known, key, True, lows, highs, stack)
-        for r in range(len(rules)):
-            live[r] = True
-            for j in range(n_known):
-                if rules[r, j] != ANY and rules[r, j] != levels[j, key]:
-                    live[r] = False
-                    break
+        n, lows, highs = all_ranges(levels, n_exact, n_known, key, lows, highs, stack)
+        find_live(levels, rules, n_known, key, live)
         chosen = levels[:, key].copy()
         state[0], state[1], state[2] = INCOHERENT, 0, budget
         _search(

@@ -12,15 +12,7 @@ import numba
 import numpy as np
 
 from flou.risk.micro.benedetti_franconi import RECURSION, TERMS
-from flou.risk.micro.wide_kernels import (
-    ANY,
-    _candidates,
-    _certain,
-    _end_of,
-    _first_not_below,
-    _forbidden,
-    _ranges,
-)
+from flou.risk.micro.wide_kernels import all_ranges, candidates, certain_of, find_live, forbidden, narrow
 
 #: What a search found when no completion is coherent, and when it was given up.
 INCOHERENT, GIVEN_UP = -1.0, -2.0
@@ -66,13 +58,13 @@ def _search(levels, sums, weights, unit, sizes, rules, live, n_known, level, low
     state[1] += len(lows)
     if state[1] > state[2]:
         return
-    values, masses, n_null = _candidates(levels, sums, sizes, rules, live, chosen, n_known, level, lows, highs)
-    _, heavy, null_people = _candidates(levels, weights, sizes, rules, live, chosen, n_known, level, lows, highs)
+    values, masses, n_null = candidates(levels, sums, sizes, rules, live, chosen, n_known, level, lows, highs)
+    _, heavy, null_people = candidates(levels, weights, sizes, rules, live, chosen, n_known, level, lows, highs)
     certain, certain_people = 0, 0
     if largest:
         for r in range(len(lows)):
-            certain += _certain(levels, sums, lows[r], highs[r], level)
-            certain_people += _certain(levels, weights, lows[r], highs[r], level)
+            certain += certain_of(levels, sums, lows[r], highs[r], level)
+            certain_people += certain_of(levels, weights, lows[r], highs[r], level)
     # the rarest values first where the risk is to be large
     order = np.argsort(masses if largest else -masses)
     column = levels[level]
@@ -87,20 +79,9 @@ def _search(levels, sums, weights, unit, sizes, rules, live, n_known, level, low
                 if most > 0 and risk_of(most, most_people * unit) >= state[0]:
                     continue  # a value with fewer records may still stand for more people
         chosen[level] = value
-        if _forbidden(rules, live, chosen, n_known, level):
+        if forbidden(rules, live, chosen, n_known, level):
             continue
-        n = 0
-        for r in range(len(lows)):
-            low, high = lows[r], highs[r]
-            if column[low] == -1:
-                end = _end_of(column, low, high, -1)
-                new_lows[n], new_highs[n] = low, end
-                n += 1
-                low = end
-            start = _first_not_below(column, low, high, value)
-            if start < high and column[start] == value:
-                new_lows[n], new_highs[n] = start, _end_of(column, start, high, value)
-                n += 1
+        n = narrow(column, lows, highs, value, new_lows, new_highs)
         _search(
             levels, sums, weights, unit, sizes, rules, live, n_known, level + 1, new_lows[:n], new_highs[:n], largest,
             chosen, state,
@@ -118,16 +99,8 @@ def find_extreme_risks(levels, sums, weights, unit, sizes, rules, n_exact, n_kno
     state = np.empty(3, dtype=np.float64)
     for i in range(len(keys)):
         key = keys[i]
-        n = _ranges(levels, n_exact, n_known, key, True, lows, highs, stack)
-        while n < 0:
-            lows, highs = np.empty(2 * len(lows), dtype=np.int64), np.empty(2 * len(highs), dtype=np.int64)
-            n = _ranges(levels, n_exact, n_known, key, True, lows, highs, stack)
-        for r in range(len(rules)):
-            live[r] = True
-            for j in range(n_known):
-                if rules[r, j] != ANY and rules[r, j] != levels[j, key]:
-                    live[r] = False
-                    break
+        n, lows, highs = all_ranges(levels, n_exact, n_known, key, lows, highs, stack)
+        find_live(levels, rules, n_known, key, live)
         chosen = levels[:, key].copy()
         state[0], state[1], state[2] = INCOHERENT, 0, budget
         _search(

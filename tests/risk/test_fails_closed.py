@@ -179,3 +179,22 @@ def test_a_chart_for_the_public_does_not_call_an_open_attack_closed() -> None:
     found = R.AttackMap().measure(flou.Microdata(frame, keys=["age"]))
     assert "identity" not in json.dumps(found.plot(min_count=3).to_dict())
     assert "identity" in json.dumps(found.plot().to_dict())
+
+
+def test_an_assessment_that_asks_for_nothing_closes_nothing() -> None:
+    frame = pl.DataFrame({"age": [1] * 4 + [2] * 4, "illness": ["flu", "gout", "none", "cold"] * 2})
+    people = flou.Microdata(frame, keys=["age"], sensitive=["illness"])
+    register = flou.Microdata(pl.concat([frame] * 3), keys=["age"])
+    alike = {"flu": "lungs", "cold": "lungs"}
+    assert left_open([R.AttackMap(groups=alike).measure(people, against=register)]) == []
+    for loose in ({"k": 1}, {"l": 1}, {"t": 1.0}, {"c": 1000}, {"high": 1.0}):
+        found = R.AttackMap(groups=alike, **loose).measure(people, against=register)
+        assert len(left_open([found])) == 7, loose
+
+
+def test_an_assessment_counts_nulls_as_a_category() -> None:
+    """Wholly undetermined records make any file k-anonymous in the other senses."""
+    frame = pl.DataFrame({"a": [1, 2, None, None, None], "b": [1, 2, None, None, None]})
+    found = R.AttackMap().measure(flou.Microdata(frame, keys=["a", "b"]))
+    assert found.figures["identity"] == 2 / 5
+    assert R.KAnonymity(k=3).measure(flou.Microdata(frame, keys=["a", "b"])).value == 0

@@ -17,7 +17,7 @@ from flou._version import __version__
 from flou.engine.errors import FlouError, Interrupted
 
 if TYPE_CHECKING:
-    from flou.engine.method import RiskMeasure
+    from flou.engine.method import Protection, RiskMeasure
 
 BAD_INPUT, FAULT = 2, 1
 
@@ -143,13 +143,13 @@ def protect(
     from flou.describe.files import require_writable
     from flou.job.source import find_secret
 
-    protection = method_from_options("protect", method, context.args)
+    protection = cast("Protection", method_from_options("protect", method, context.args))
     if out is not None:
         require_writable(out)
     key = find_secret(secret)
     where = DataSource(source, schema, engine, table, sheet, delimiter, encoding, decimal)
     data = load(where, keys)
-    release = protection.protect(data, secret=key)  # type: ignore[attr-defined]
+    release = protection.protect(data, secret=key)
     show_release(release)
     if out is not None:
         typer.echo(f"Written: {flou.write(release, out)} (no policy has judged it)")

@@ -19,21 +19,20 @@ Answer = Literal["closes", "measures"]
 
 @dataclass(frozen=True)
 class AttackKind:
-    """What an intruder does; `title` and `question` are translated by the report."""
+    """What an intruder does; `title` is translated by the report."""
 
     name: AttackName
     title: str
-    question: str
 
 
 ATTACKS: tuple[AttackKind, ...] = (
-    AttackKind("identity", title="identity", question="Which record is his?"),
-    AttackKind("homogeneity", title="homogeneity", question="Do all records with his key say the same?"),
-    AttackKind("background", title="background knowledge", question="What is left when some values are ruled out?"),
-    AttackKind("similarity", title="similarity", question="Are the values with his key all of one kind?"),
-    AttackKind("skewness", title="skewness", question="Is a value more likely with his key than in general?"),
-    AttackKind("presence", title="presence", question="Is he in the file at all?"),
-    AttackKind("amounts", title="exact amounts", question="Is his amount, known from elsewhere, in the file?"),
+    AttackKind("identity", title="identity"),
+    AttackKind("homogeneity", title="homogeneity"),
+    AttackKind("background", title="background knowledge"),
+    AttackKind("similarity", title="similarity"),
+    AttackKind("skewness", title="skewness"),
+    AttackKind("presence", title="presence"),
+    AttackKind("amounts", title="exact amounts"),
 )
 
 #: Method, and for some the kind or distance it is used with → what it does about each attack.
@@ -80,6 +79,7 @@ _LOOSEST: dict[str, tuple[str, float]] = {
     "t_closeness": ("t", 0.5),
     "disclosure_delta": ("delta", 2.0),
     "beta_likeness": ("beta", 4.0),
+    "presence": ("high", 0.9),
 }
 _MOST_FREQUENT = 4.0
 
@@ -90,10 +90,14 @@ def asks_for_something(result: Result, sensitive: Iterable[str] = ()) -> bool:
     named = settings.get("sensitive")
     if named is not None and not set(sensitive) <= set(named):
         return False
-    if result.method == "k_anonymity":
+    if result.method in ("k_anonymity", "attack_map"):
         # nulls as wildcards carry the count: only as a category do they hide somebody
         certain = settings["missing"] == "category" or not _has_nulls(result)
-        return bool(settings["k"] >= 2 and certain and settings.get("subsets") is None)
+        if not (certain and settings["k"] >= 2 and settings.get("subsets") is None):
+            return False
+    if result.method == "attack_map":
+        strict = settings["t"] <= _LOOSEST["t_closeness"][1] and settings["high"] <= _LOOSEST["presence"][1]
+        return bool(strict and settings["l"] >= 2 and settings["c"] <= _MOST_FREQUENT)
     if result.method == "l_diversity":
         loose = settings["kind"] == "recursive" and settings["c"] > _MOST_FREQUENT
         return bool(settings["l"] >= 2 and not loose)
@@ -115,12 +119,16 @@ def left_open(results: Iterable[Result], sensitive: Iterable[str] = ()) -> list[
     found: set[AttackName] = set()
     columns = tuple(sensitive)
     for result in results:
+        means_something = asks_for_something(result, columns)
         for line in getattr(result, "lines", ()):
-            (closed if line.status == "closed" else found).add(line.attack.name)
+            if line.status != "closed":
+                found.add(line.attack.name)
+            elif means_something:
+                closed.add(line.attack.name)
         answers = {attack for attack, answer in answers_of(result).items() if answer == "closes"}
         if result.value != 0:
             # l-diversity speaks of identity only when it is met
             found |= {a for a in answers if a != "identity" or result.method == "k_anonymity"}
-        elif asks_for_something(result, columns):
+        elif means_something:
             closed |= answers
     return [attack for attack in ATTACKS if attack.name not in closed - found]

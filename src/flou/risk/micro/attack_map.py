@@ -123,7 +123,7 @@ class AttackMap(RiskMeasure):
     c: Number = Field(2, gt=0, description="background: how often the most frequent value may occur")
     t: Share = Field(0.3, description="skewness: largest distance from the whole file")
     high: Share = Field(0.5, description="presence: largest share of a class that may be in the file")
-    missing: Missing = Field("pessimistic", description="what an undetermined key may stand for")
+    missing: Missing = Field("category", description="identity: what an undetermined key may stand for")
     sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
     groups: Pairs | None = Field(None, description="similarity: sensitive values that are alike, value = group")
 

@@ -161,11 +161,9 @@ def look_up(frame: pl.LazyFrame, keys: pl.DataFrame, on: list[str]) -> pl.LazyFr
     packing = Packing.of(keys, on, _MAX_CELLS)
     if packing is None:
         return None
-    place = keys.select(packing.packed()).to_series().to_numpy()
-    found = []
-    for name in (c for c in keys.columns if c not in on):
-        cells = np.full(packing.room, -1, dtype=np.int64)
-        cells[place] = np.arange(keys.height)
-        values = pl.select(pl.when(pl.Series(cells) >= 0).then(keys[name].gather(np.maximum(cells, 0)))).to_series()
-        found.append(pl.lit(values).gather(packing.packed()).alias(name))
-    return frame.with_columns(found)
+    # for each cell the key that stands there, or null
+    place = np.full(packing.room, -1, dtype=np.int64)
+    place[keys.select(packing.packed()).to_series().to_numpy()] = np.arange(keys.height)
+    held = pl.Series(place).replace(-1, None)
+    others = [keys[c].gather(held) for c in keys.columns if c not in on]
+    return frame.with_columns(pl.lit(values).gather(packing.packed()).alias(values.name) for values in others)

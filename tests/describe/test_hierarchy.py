@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flou
-from flou.describe.hierarchy import ROOT, Hierarchy, band_label
+from flou.describe.bands import band_at
+from flou.describe.hierarchy import ROOT, Hierarchy
 
 
 def test_bands_by_width_and_by_bounds() -> None:
@@ -33,9 +34,20 @@ def test_bands_nest(values: list[int], widths: tuple[int, ...]) -> None:
             assert parent.setdefault(fine[value], coarse[value]) == coarse[value]
 
 
+def test_bands_nest_beside_a_bound() -> None:
+    """A number that rounding puts on a bound is there at every level."""
+    hierarchy = Hierarchy.bands(0.5, 1, [0, 1, 2])
+    for value, labels in {0.9999999992: ["[0.5, 1)", "[0, 1)", "[0, 1)"], 0.9999999999: ["[1, 1.5)", "[1, 2)", "[1, 2)"]}.items():  # fmt: skip
+        assert [hierarchy.generalise([value], n)[value] for n in (1, 2, 3)] == labels
+    narrow = Hierarchy.bands(1e-12).generalise([3e-12, 7e-12, 1e308], 1)
+    assert narrow[3e-12] == "[0.000000000003, 0.000000000004)"
+
+
 @given(st.floats(-1e6, 1e6), st.sampled_from([0.1, 2, 7.5, 1000]))
 def test_a_value_lies_in_its_band(value: float, width: float) -> None:
-    low, high = (float(x) for x in band_label(value, width, False)[1:-1].split(","))
+    label = band_at(value, (width,), 1, False)
+    assert label is not None
+    low, high = (float(x) for x in label[1:-1].split(","))
     assert low - 1e-4 * max(1, abs(low)) <= value <= high + 1e-4 * max(1, abs(high))
 
 

@@ -2,22 +2,21 @@
 
 Level 0 is the value as it is; each further level is coarser; the last is the root, `*`. Four ways to
 make one: a declared tree, bands of numbers, prefixes of codes, and a CSV file with one line a value
-and one column a level, as ARX writes it. A hierarchy is checked: each child has one parent, and a
-value it does not cover is an error that lists what is missing.
+and one column a level, as ARX writes it. A hierarchy is checked: each
+child has one parent, and a value it does not cover is an error that lists what is missing.
 """
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from flou.describe.bands import Levels, band_at, checked_band, checked_nested
+from flou.describe.hierarchy_file import read_rows, write_rows
 from flou.engine.errors import HierarchyError, did_you_mean, listed
 from flou.engine.values import text_of
 
@@ -31,7 +30,7 @@ class Hierarchy:
     """A value's ancestors: `table` for declared trees, `bands` or `prefixes` computed on demand."""
 
     table: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    band_levels: tuple[float | tuple[float, ...], ...] = ()
+    band_levels: Levels = ()
     prefix_lengths: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
 
@@ -50,26 +49,7 @@ class Hierarchy:
         encoding: str = "utf-8",
     ) -> Hierarchy:
         """One line a value: the value, then its ancestors, finest first. `;` or `,` is recognised."""
-        if not isinstance(path, str | PathLike) or (delimiter is not None and len(delimiter) != 1):
-            raise HierarchyError(
-                f"A hierarchy file needs a path and a delimiter of one character; given {path!r}, {delimiter!r}."
-            )
-        try:
-            # a byte-order mark, as spreadsheets write it, is not part of the first value
-            text = Path(path).read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
-        except OSError as error:
-            raise HierarchyError(f"The hierarchy file {str(path)!r} cannot be read ({error.strerror}).") from None
-        except (UnicodeDecodeError, LookupError):
-            raise HierarchyError(f"The hierarchy file {str(path)!r} is not {encoding}: pass encoding=.") from None
-        lines = [line for line in text.splitlines() if line.strip()]
-        if not lines:
-            raise HierarchyError(f"The hierarchy file {str(path)!r} is empty.")
-        sep = delimiter or (";" if lines[0].count(";") >= lines[0].count(",") else ",")
-        try:
-            rows = [tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=sep, strict=True)]
-        except csv.Error as error:
-            raise HierarchyError(f"The hierarchy file {str(path)!r} is not a CSV file: {error}.") from None
-        return cls._of_rows(rows, names)
+        return cls._of_rows(read_rows(path, delimiter, encoding), names)
 
     @classmethod
     def bands(cls, *levels: Band, names: Sequence[str] = ()) -> Hierarchy:
@@ -78,9 +58,9 @@ class Hierarchy:
             raise HierarchyError("Hierarchy.bands needs at least one level: a width, or the lower bounds of the bands.")
         stored: list[float | tuple[float, ...]] = []
         for level in levels:
-            stored.append(_checked_band(level))
+            stored.append(checked_band(level))
             if len(stored) > 1:
-                _check_nested(stored[-2], stored[-1])
+                checked_nested(stored[-2], stored[-1])
         return cls(band_levels=tuple(stored), names=_checked_names(names))._check_names()
 
     @classmethod
@@ -168,14 +148,29 @@ class Hierarchy:
             above = ancestors.get(text_of(value))
             return None if above is None else (above[number - 1] if number <= len(above) else ROOT)
         if self.band_levels:
-            if isinstance(value, Decimal):
-                value = float(value)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-                return None
-            return band_label(value, self.band_levels[number - 1], whole) if number <= len(self.band_levels) else ROOT
+            return ROOT if number > len(self.band_levels) else band_at(value, self.band_levels, number, whole)
         text = text_of(value)
         length = self.prefix_lengths[number - 1] if number <= len(self.prefix_lengths) else 0
         return ROOT if length == 0 else text[:length] + "*" * max(0, len(text) - length)
+
+    def to_csv(
+        self, path: str | PathLike[str], values: Iterable[object] | None = None, *, overwrite: bool = False
+    ) -> None:
+        """Write one line a value, with its ancestors, for `from_csv`; bands and prefixes need the `values`.
+
+        Null is left out. An existing file is not overwritten unless asked.
+        """
+        if values is None and not self.table:
+            raise HierarchyError(
+                "Bands and prefixes hold for any value, so to_csv needs to know which to write: "
+                'values=range(121), or a column such as values=frame["age"].'
+            )
+        held = {text_of(v): v for v in (values if values is not None else dict(self.table)) if v is not None}
+        if not held:
+            raise HierarchyError("There is no value to write: values= is empty, or holds nothing but null.")
+        levels = [self.generalise(held.values(), n) for n in range(1, self.height + 1)]
+        ordered = list(held) if self.table else sorted(held, key=lambda t: (held[t] if self.band_levels else 0, t))
+        write_rows([(t, *(str(level[held[t]]) for level in levels)) for t in ordered], path, overwrite=overwrite)
 
     def to_dict(self) -> dict[str, Any]:
         """As a schema file writes it."""
@@ -259,60 +254,3 @@ def _checked_names(names: object) -> tuple[str, ...]:
     if isinstance(names, list | tuple) and all(isinstance(n, str) for n in names) and len(set(names)) == len(names):
         return tuple(names)
     raise HierarchyError(f"names= is a list of distinct names of levels, finest first; given {names!r}.")
-
-
-def _finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:
-        return False
-
-
-def _checked_band(level: Any) -> float | tuple[float, ...]:
-    bounds = level if isinstance(level, list | tuple) else [level]
-    if not all(isinstance(b, int | float) and not isinstance(b, bool) and _finite(b) for b in bounds):
-        raise HierarchyError(f"A band is a width or a list of lower bounds, in ordinary numbers; given {level!r}.")
-    if not isinstance(level, list | tuple):
-        if bounds[0] <= 0:
-            raise HierarchyError(f"A band's width must be a positive number; given {level!r}.")
-        return float(level) if isinstance(level, float) else int(level)
-    if not bounds or list(bounds) != sorted(set(bounds)):
-        raise HierarchyError(f"The lower bounds of bands must rise; given {level!r}.")
-    return tuple(bounds)
-
-
-def _check_nested(fine: float | tuple[float, ...], coarse: float | tuple[float, ...]) -> None:
-    if isinstance(fine, tuple) and isinstance(coarse, tuple):
-        nested = set(coarse) <= set(fine)
-    elif not isinstance(fine, tuple) and not isinstance(coarse, tuple):
-        nested = coarse > fine and math.isclose(coarse / fine, round(coarse / fine), abs_tol=1e-9)
-    else:
-        nested = not isinstance(fine, tuple) and isinstance(coarse, tuple) and all(b % fine == 0 for b in coarse)
-    if not nested:
-        raise HierarchyError(
-            f"The bands {coarse} do not contain the bands {fine} whole: a value would have two parents. "
-            "Use multiples of the width, or bounds taken from the finer level."
-        )
-
-
-def band_label(value: float, band: float | tuple[float, ...], whole: bool) -> str:
-    """The name of the band that holds a value: `60-64` for whole numbers, `[60, 65)` otherwise."""
-    if isinstance(band, tuple):
-        below = [b for b in band if b <= value]
-        if not below:
-            return f"<{_number(band[0])}"
-        if len(below) == len(band):
-            return f"{_number(band[-1])}+"
-        low, high = below[-1], band[len(below)]
-    else:
-        # the allowance puts 0.3 in [0.3, 0.4), although 0.3 / 0.1 is a little less than 3
-        place = value // band if isinstance(value, int) and isinstance(band, int) else math.floor(value / band + 1e-9)
-        low, high = round(place * band, 9), round((place + 1) * band, 9)
-    if whole and float(low).is_integer() and float(high).is_integer():
-        last = int(high) - 1
-        return _number(low) if last == int(low) else f"{_number(low)}-{last}"
-    return f"[{_number(low)}, {_number(high)})"
-
-
-def _number(x: float) -> str:
-    return str(int(x)) if float(x).is_integer() else f"{x:.12g}"

@@ -2,7 +2,7 @@
 
 Level 0 is the value as it is; each further level is coarser; the last is the root, `*`. Four ways to
 make one: a declared tree, bands of numbers, prefixes of codes, and a CSV file with one line a value
-and one column a level, as ARX writes it. A hierarchy is checked: each
+and one column a level, as ARX writes it; `suggest` drafts one from a file. A hierarchy is checked: each
 child has one parent, and a value it does not cover is an error that lists what is missing.
 """
 
@@ -13,16 +13,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from flou.describe.bands import Levels, band_at, checked_band, checked_nested
 from flou.describe.hierarchy_file import read_rows, write_rows
 from flou.engine.errors import HierarchyError, did_you_mean, listed
 from flou.engine.values import text_of
 
+if TYPE_CHECKING:
+    from flou.describe.microdata import Microdata
+
 ROOT = "*"
 Tree = Mapping[str, Any]
 Band = int | float | Sequence[float]
+Method = Literal["auto", "bands", "prefix", "dates", "frequency"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,17 @@ class Hierarchy:
                 f"Hierarchy.prefix needs ever shorter lengths, coarser at each level; given {lengths!r}."
             )
         return cls(prefix_lengths=tuple(lengths), names=_checked_names(names))._check_names()
+
+    @classmethod
+    def suggest(cls, people: Microdata, column: str, *, method: Method = "auto", min_share: float = 0.01) -> Hierarchy:
+        """A first hierarchy for a column of a file, to be looked at and edited; see `to_csv`.
+
+        `auto` takes round bands for numbers, periods for dates, prefixes for codes of one length, and for other values
+        groups by frequency, where what fewer than `min_share` of the records have becomes `other`.
+        """
+        from flou.describe.suggestion import suggest
+
+        return suggest(people, column, method, min_share)
 
     @classmethod
     def _of_rows(cls, rows: Iterable[tuple[str, ...]], names: Sequence[str]) -> Hierarchy:

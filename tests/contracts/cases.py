@@ -69,6 +69,26 @@ EXAMPLES: dict[str, list[Method]] = {
     ],
     "top_code": [flou.protect.TopCode("income", at=2000), flou.protect.TopCode("income", quantile=0.9)],
     "bottom_code": [flou.protect.BottomCode("income", at=500, replacement=0), flou.protect.BottomCode("age", at=25)],
+    "generalise": [
+        flou.protect.Generalise(k=3, no_hierarchy="suppress"),
+        flou.protect.Generalise(
+            k=2, models=[flou.risk.LDiversity(2)], quality="precision", suppression_limit=0.3, no_hierarchy="suppress"
+        ),
+        flou.protect.Generalise([flou.risk.TCloseness(0.3)], importance={"age": 2}, no_hierarchy="suppress"),
+    ],
+    "local_recode": [
+        flou.protect.LocalRecode(k=3, no_hierarchy="suppress"),
+        flou.protect.LocalRecode([flou.risk.LDiversity(2)], k=2, no_hierarchy="suppress"),
+    ],
+    "mondrian": [flou.protect.Mondrian(k=3), flou.protect.Mondrian([flou.risk.LDiversity(2)], importance={"age": 3})],
+    "datafly": [
+        flou.protect.Datafly(3, no_hierarchy="suppress"),
+        flou.protect.Datafly(2, suppression_limit=0.2, no_hierarchy="suppress"),
+    ],
+    "samarati": [
+        flou.protect.Samarati(k=3, no_hierarchy="suppress"),
+        flou.protect.Samarati([flou.risk.LDiversity(2)], quality="precision", no_hierarchy="suppress"),
+    ],
     "drop_identifiers": [flou.protect.DropIdentifiers()],
     "drop_records": [
         flou.protect.DropRecords(_K(k=2, missing="category")),
@@ -106,6 +126,19 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "recode": [{"column": "age"}, {"column": "age", "level": 1, "mapping": {}}, {"column": "age", "level": 0}],
     "top_code": [{"column": "a"}, {"column": "a", "at": 1, "quantile": 0.5}, {"column": "a", "quantile": 1.0}],
     "bottom_code": [{"column": "a", "at": "x"}, {"column": "a", "at": 5, "replacement": 6}],
+    "generalise": [
+        {},
+        {"k": 0},
+        {"k": 3, "suppression_limit": 1.2},
+        {"k": 3, "quality": "nice"},
+        {"k": 3, "importance": {"age": -1}},
+        {"models": [_K(k=2)], "max_nodes": 0},
+        {"models": [flou.risk.Presence(low=0.0, high=0.8)]},
+    ],
+    "local_recode": [{}, {"k": 2.5}, {"k": 3, "importance": {"age": "much"}}],
+    "mondrian": [{}, {"k": "3"}],
+    "datafly": [{}, {"k": 0}, {"k": 2, "suppression_limit": -0.1}],
+    "samarati": [{}, {"k": 2, "quality": "nice"}],
     "drop_identifiers": [{"columns": ["a"]}],
     "drop_records": [{}, {"measure": 3}, {"measure": _K(k=2), "max_share": 1.5}],
 }

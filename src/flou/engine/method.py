@@ -20,7 +20,7 @@ from flou.engine import native, registry
 from flou.engine.data import Data, DataKind, data_kind
 from flou.engine.errors import DataError, ParameterError, SecretError, did_you_mean
 from flou.engine.guarantee import Guarantee
-from flou.engine.parameters import Parameters
+from flou.engine.parameters import Parameters, as_tuple
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release, Step, Trail
@@ -184,12 +184,23 @@ Measure = Annotated[
 ]
 
 
+def _several(value: object) -> object:
+    return (value,) if isinstance(value, Method | dict) else as_tuple(value)
+
+
+#: One or several measures.
+Measures = Annotated[tuple[Measure, ...], BeforeValidator(_several)]
+
+
 class Protection(Method):
     """What changes the data. A subclass implements `_protect` and states its guarantees."""
 
     stage: ClassVar[registry.Stage] = "protect"
     #: What it claims to keep unchanged; contract tests check each claim on every release.
     preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = ()
+
+    #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
+    chooses_keys: ClassVar[bool] = False
 
     @property
     def recodes(self) -> str | None:
@@ -260,6 +271,7 @@ def _one_step(method: Protection, before: Any, number: int, secret: Secret) -> t
         notes=outcome.notes,
         random=draws.used,
         seconds=time.perf_counter() - started,
+        details=outcome.details,
     )
     return step, after, outcome.guarantees
 

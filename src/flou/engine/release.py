@@ -40,6 +40,8 @@ class Outcome:
     changes: tuple[Change, ...] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    #: What else the step can show: frames, levels, a drawing; for the eyes of those who protect, never written.
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +58,16 @@ class Step:
     #: Whether the step drew at random.
     random: bool
     seconds: float
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
-        figures = self.__dict__.get("figures", {})
+        figures, details = self.__dict__.get("figures", {}), self.__dict__.get("details", {})
         if name in figures:
             return figures[name]
-        raise AttributeError(f"step has no {name!r}; its own figures: {', '.join(sorted(figures)) or 'none'}")
+        if name in details:
+            return details[name]
+        known = ", ".join(sorted([*figures, *details])) or "none"
+        raise AttributeError(f"step has no {name!r}; its own figures: {known}")
 
     def __repr__(self) -> str:
         return f"Step({self.number}, {self.method!r}, records {self.n_records_before:,} → {self.n_records_after:,})"

@@ -132,6 +132,11 @@ def _require_recodable(plan: Plan, keys: Sequence[str]) -> None:
     if plan.population is None:
         return
     for step in plan.steps:
+        if step.chooses_keys:
+            raise PlanError(
+                f"{step.name()} chooses by the file what its keys show, so that the public table cannot follow: recode "
+                "the keys by steps of their own, or leave out [population]."
+            )
         column = getattr(step, "column", None)
         if column in keys and step.recodes is None:
             raise PlanError(

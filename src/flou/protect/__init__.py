@@ -5,17 +5,39 @@ from typing import TYPE_CHECKING
 from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
+    from flou.protect.micro.datafly import Datafly
     from flou.protect.micro.drop import DropIdentifiers, DropRecords
+    from flou.protect.micro.generalise import Generalise
+    from flou.protect.micro.local_recode import LocalRecode
+    from flou.protect.micro.mondrian import Mondrian
     from flou.protect.micro.recode import Recode
+    from flou.protect.micro.samarati import Samarati
     from flou.protect.micro.top_code import BottomCode, TopCode
 
 METHODS = {
     "BottomCode": "flou.protect.micro.top_code",
+    "Datafly": "flou.protect.micro.datafly",
     "DropIdentifiers": "flou.protect.micro.drop",
     "DropRecords": "flou.protect.micro.drop",
+    "Generalise": "flou.protect.micro.generalise",
+    "LocalRecode": "flou.protect.micro.local_recode",
+    "Mondrian": "flou.protect.micro.mondrian",
     "Recode": "flou.protect.micro.recode",
+    "Samarati": "flou.protect.micro.samarati",
     "TopCode": "flou.protect.micro.top_code",
 }
 
-__all__ = ["METHODS", "BottomCode", "DropIdentifiers", "DropRecords", "Recode", "TopCode"]
+__all__ = [
+    "METHODS",
+    "BottomCode",
+    "Datafly",
+    "DropIdentifiers",
+    "DropRecords",
+    "Generalise",
+    "LocalRecode",
+    "Mondrian",
+    "Recode",
+    "Samarati",
+    "TopCode",
+]
 __getattr__, __dir__ = attach(__name__, METHODS)

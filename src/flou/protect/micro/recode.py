@@ -11,7 +11,6 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, HierarchyError, ParameterError, listed
 from flou.engine.method import Protection, require_columns
@@ -20,7 +19,14 @@ from flou.engine.parameters import Pairs
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.engine.values import text_of
-from flou.protect.micro.replaced import known_values, none_left, replace_values, schema_after, value_counts
+from flou.protect.micro.replaced import (
+    known_values,
+    none_left,
+    replace_values,
+    rest_of_hierarchy,
+    schema_after,
+    value_counts,
+)
 
 
 class Recode(Protection):
@@ -58,7 +64,7 @@ class Recode(Protection):
             raise DataError(f"{self.column!r} is {roles}: it has no groups to be recoded to.")
         observed, counts = value_counts(data, self.column)
         mapping = self._mapping(data, known_values(data, self.column, observed))
-        hierarchy = self._rest(data, mapping) if self.level is not None else None
+        hierarchy = None if self.level is None else rest_of_hierarchy(data, self.column, self.level, mapping)
         schema = schema_after(data.schema, self.column, mapping, hierarchy)
         recoded, change = replace_values(data, self.column, mapping, counts, schema)
         targets = {text_of(v) for v in mapping.values()}
@@ -90,19 +96,6 @@ class Recode(Protection):
                 "Map each value, to itself if it should stay."
             )
         return _one_type({v: new.get(text_of(v), v) for v in values})
-
-    def _rest(self, data: Microdata, mapping: dict[object, object]) -> Hierarchy | None:
-        """What is left of the hierarchy above the new values."""
-        hierarchy = data.schema.hierarchies[self.column]
-        assert self.level is not None
-        number = hierarchy.level_number(self.level)
-        if number >= hierarchy.height or not mapping:
-            return None
-        keep = {text_of(v) for v in data.schema.not_applicable.get(self.column, ())}
-        values = [v for v in mapping if text_of(v) not in keep]
-        above = [hierarchy.generalise(values, n) for n in range(number + 1, hierarchy.height + 1)]
-        rows = {text_of(mapping[v]): tuple(str(level[v]) for level in above) for v in values}
-        return Hierarchy(table=tuple(rows.items()), names=hierarchy.names[number:]) if rows else None
 
 
 def _one_type(mapping: dict[object, object]) -> dict[object, object]:

@@ -53,6 +53,19 @@ def replace_values(
     return data.with_frame(frame, schema), change
 
 
+def rest_of_hierarchy(data: Microdata, column: str, level: int | str, mapping: Mapping[Any, Any]) -> Hierarchy | None:
+    """What is left of a column's hierarchy above the values of one of its levels."""
+    hierarchy = data.schema.hierarchies[column]
+    number = hierarchy.level_number(level)
+    if number >= hierarchy.height or not mapping:
+        return None
+    keep = {text_of(v) for v in data.schema.not_applicable.get(column, ())}
+    values = [v for v in mapping if text_of(v) not in keep]
+    above = [hierarchy.generalise(values, n) for n in range(number + 1, hierarchy.height + 1)]
+    rows = {text_of(mapping[v]): tuple(str(level[v]) for level in above) for v in values}
+    return Hierarchy(table=tuple(rows.items()), names=hierarchy.names[number:]) if rows else None
+
+
 def schema_after(schema: Schema, column: str, mapping: Mapping[Any, Any], hierarchy: Hierarchy | None) -> Schema:
     """The schema once the values of a column were mapped. `mapping` covers declared values too."""
     image = {text_of(old): new for old, new in mapping.items()}

@@ -19,19 +19,19 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
 from flou.engine.values import text_of
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.reference_distribution import classes_and_reference
-from flou.risk.micro.sensitive import Floats, Ints, SensitiveClasses
+from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses
 from flou.risk.micro.setting import sensitive_columns
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -41,7 +41,7 @@ ROUNDING = 1e-12
 _BLOCK = 4_000_000
 
 
-class TCloseness(RiskMeasure):
+class TCloseness(ClassMeasure):
     """Share of records in a class whose sensitive values are distributed too differently from the whole.
 
     Reference: Li, Li & Venkatasubramanian (2007).
@@ -57,13 +57,18 @@ class TCloseness(RiskMeasure):
     distance: Distance = Field("equal", description="how far sensitive values are from each other")
     sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
 
+    def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
+        return [classes_and_reference(data, against, c) for c in sensitive_columns(data, self.sensitive)]
+
+    def judge(self, data: Microdata, parts: list[Part]) -> tuple[list[Floats], NDArray[np.bool_]]:
+        found = [self._distances(data, part.classes, part.totals) for part in parts]
+        return found, np.maximum.reduce(found) > self.t + ROUNDING
+
     def _measure(self, data: Microdata, against: Microdata | None, counts: Any) -> RiskResult:
-        columns = sensitive_columns(data, self.sensitive)
-        parts = [classes_and_reference(data, against, c) for c in columns]
-        found = [self._distances(data, classes, totals) for classes, totals, _ in parts]
-        keys = parts[0][0].keys
-        farthest = found[0] if len(found) == 1 else np.maximum.reduce(found)
-        at_risk = farthest > self.t + ROUNDING
+        parts = self.classes_of(data, against)
+        columns, keys = tuple(part.classes.column for part in parts), parts[0].classes.keys
+        found, at_risk = self.judge(data, parts)
+        farthest = np.maximum.reduce(found)
         n_at_risk = int(keys.counts[at_risk].sum())
         return self._result(
             data,
@@ -84,7 +89,7 @@ class TCloseness(RiskMeasure):
                 "n_keys": "distinct keys",
                 "n_records": "records",
             },
-            notes=next((notes for *_, notes in parts if notes), ()),
+            notes=next((part.notes for part in parts if part.notes), ()),
             keys=keys,
             key_values=farthest,
             unit_label="distance",

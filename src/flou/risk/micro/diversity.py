@@ -23,16 +23,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
 from flou.risk.micro.histogram import around, class_chart
-from flou.risk.micro.sensitive import Floats, Ints, SensitiveClasses, sensitive_classes
+from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses, sensitive_classes
 from flou.risk.micro.setting import sensitive_columns
 
 Kind = Literal["distinct", "entropy", "recursive"]
@@ -40,7 +40,7 @@ Kind = Literal["distinct", "entropy", "recursive"]
 _ROUNDING = 1e-9
 
 
-class LDiversity(RiskMeasure):
+class LDiversity(ClassMeasure):
     """Share of records in a class with too few well-represented sensitive values.
 
     Reference: Machanavajjhala et al. (2007).
@@ -70,18 +70,25 @@ class LDiversity(RiskMeasure):
             raise ParameterError(f"l = {self.l} is not a whole number, which only entropy can be held against.")
         return self
 
-    def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
+    def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
         columns = sensitive_columns(data, self.sensitive)
         if self.groups is not None and len(columns) > 1:
             raise ParameterError('groups are values of one sensitive column: name it with sensitive = "…".')
         classes = [sensitive_classes(data, c, self._groups, self.level) for c in columns]
-        found = [reached(c, self.kind, float(self.c), self.missing) for c in classes]
-        keys = classes[0].keys
-        smallest = found[0] if len(found) == 1 else np.minimum.reduce(found)
-        at_risk = smallest < self.l * (1 - _ROUNDING)
+        return [Part(c, c.totals()) for c in classes]
+
+    def judge(self, data: Microdata, parts: list[Part]) -> tuple[list[Floats], NDArray[np.bool_]]:
+        found = [reached(part.classes, self.kind, float(self.c), self.missing) for part in parts]
+        return found, np.minimum.reduce(found) < self.l * (1 - _ROUNDING)
+
+    def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
+        parts = self.classes_of(data, None)
+        columns, keys = tuple(part.classes.column for part in parts), parts[0].classes.keys
+        found, at_risk = self.judge(data, parts)
+        smallest = np.minimum.reduce(found)
         n_at_risk = int(keys.counts[at_risk].sum())
         lowest = float(smallest.min())
-        n_constant = sum(len(c.values) < 2 for c in classes)
+        n_constant = sum(len(part.classes.values) < 2 for part in parts)
         return self._result(
             data,
             value=n_at_risk / keys.n_records,

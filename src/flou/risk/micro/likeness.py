@@ -15,50 +15,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Columns, Number
 from flou.engine.result import RiskResult
 from flou.risk.micro.closeness import ROUNDING
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import Chart, around, class_chart
 from flou.risk.micro.reference_distribution import classes_and_reference
-from flou.risk.micro.sensitive import Floats, Ints, SensitiveClasses
+from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses
 from flou.risk.micro.setting import sensitive_columns
 
 
-class _RelativeGain(RiskMeasure):
+class _RelativeGain(ClassMeasure):
     """What the two measures share: a figure and a flag for each class, the worst of several sensitive columns."""
 
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
+
+    if TYPE_CHECKING:
+        sensitive: Columns | None
 
     def _judge(self, classes: SensitiveClasses, totals: Ints) -> tuple[Floats, Any]:
         """The figure of each class and whether it is at risk."""
         raise NotImplementedError
 
+    def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
+        return [classes_and_reference(data, against, c) for c in sensitive_columns(data, self.sensitive)]
+
+    def judge(self, data: Microdata, parts: list[Part]) -> tuple[list[Floats], NDArray[np.bool_]]:
+        judged = [self._judge(part.classes, part.totals) for part in parts]
+        return [figures for figures, _ in judged], np.logical_or.reduce([flags for _, flags in judged])
+
     def _found(
         self,
         data: Microdata,
         against: Microdata | None,
-        sensitive: tuple[str, ...] | None,
         *,
         value_label: str,
         unit_label: str,
         figure_labels: Mapping[str, str],
         chart: Chart,
     ) -> RiskResult:
-        columns = sensitive_columns(data, sensitive)
-        parts = [classes_and_reference(data, against, c) for c in columns]
-        judged = [self._judge(classes, totals) for classes, totals, _ in parts]
-        found = [figures for figures, _ in judged]
-        keys = parts[0][0].keys
-        worst = found[0] if len(found) == 1 else np.maximum.reduce(found)
-        at_risk = np.logical_or.reduce([flags for _, flags in judged])
+        parts = self.classes_of(data, against)
+        columns, keys = tuple(part.classes.column for part in parts), parts[0].classes.keys
+        found, at_risk = self.judge(data, parts)
+        worst = np.maximum.reduce(found)
         n_at_risk = int(keys.counts[at_risk].sum())
         largest = next(iter(figure_labels))
         return self._result(
@@ -74,7 +80,7 @@ class _RelativeGain(RiskMeasure):
                 "n_records": keys.n_records,
             },
             figure_labels=figure_labels,
-            notes=next((notes for *_, notes in parts if notes), ()),
+            notes=next((part.notes for part in parts if part.notes), ()),
             keys=keys,
             key_values=worst,
             unit_label=unit_label,
@@ -108,7 +114,6 @@ class DisclosureDelta(_RelativeGain):
         return self._found(
             data,
             against,
-            self.sensitive,
             value_label="share of records that break δ",
             unit_label="log ratio",
             figure_labels={
@@ -152,7 +157,6 @@ class BetaLikeness(_RelativeGain):
         return self._found(
             data,
             against,
-            self.sensitive,
             value_label="share of records that break β",
             unit_label="gain",
             figure_labels={

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.keys import KeyTable, factorise
+from flou.engine.method import RiskMeasure
+from flou.engine.note import Note
 from flou.engine.parameters import Scalar
 from flou.engine.values import text_of
 from flou.risk.micro.setting import require_keys
@@ -58,6 +61,26 @@ class SensitiveClasses:
         return SensitiveClasses(self.column, self.keys, self.place, code, self.count, [*self.values, None])
 
 
+class Part(NamedTuple):
+    """One sensitive column: its classes, how often each value occurs in the whole, and what is to be said."""
+
+    classes: SensitiveClasses
+    totals: Ints
+    notes: tuple[Note, ...] = ()
+
+
+class ClassMeasure(RiskMeasure):
+    """A measure of what is sensitive in a class: it judges each class by itself, also classes that do not exist yet."""
+
+    def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
+        """The classes of a file, one part a sensitive column."""
+        raise NotImplementedError
+
+    def judge(self, data: Microdata, parts: list[Part]) -> tuple[list[Floats], NDArray[np.bool_]]:
+        """The figure of each class by sensitive column, and which classes are at risk."""
+        raise NotImplementedError
+
+
 def sensitive_classes(
     data: Microdata, column: str, groups: Mapping[str, Scalar] | None = None, level: int | str | None = None
 ) -> SensitiveClasses:
@@ -95,14 +118,19 @@ def _grouped(classes: SensitiveClasses, names: list[str]) -> SensitiveClasses:
     values = sorted(set(names))
     of_value = np.array([values.index(n) for n in names] or [0], dtype=np.int64)
     code = np.where(classes.code < 0, -1, of_value[classes.code])
-    packed = classes.place * (len(values) + 1) + code + 1
-    pairs, where = np.unique(packed, return_inverse=True)
-    count = np.bincount(where, classes.count).astype(np.int64)
-    return SensitiveClasses(
-        classes.column,
-        classes.keys,
-        (pairs // (len(values) + 1)).astype(np.intp),
-        pairs % (len(values) + 1) - 1,
-        count,
-        list(values),
-    )
+    return _paired(classes.column, classes.keys, classes.place, code, classes.count, list(values))
+
+
+def coarsened(classes: SensitiveClasses, keys: KeyTable, place: NDArray[np.intp]) -> SensitiveClasses:
+    """The same records in coarser classes: `place` says which one of `keys` each class becomes part of."""
+    return _paired(classes.column, keys, place[classes.place], classes.code, classes.count, classes.values)
+
+
+def _paired(
+    column: str, keys: KeyTable, place: NDArray[np.intp], code: Ints, count: Ints, values: list[object]
+) -> SensitiveClasses:
+    """Each pair of class and value once."""
+    radix = len(values) + 1
+    pairs, where = np.unique(place * np.int64(radix) + code + 1, return_inverse=True)
+    total = np.bincount(where, count).astype(np.int64)
+    return SensitiveClasses(column, keys, (pairs // radix).astype(np.intp), pairs % radix - 1, total, values)

@@ -1,0 +1,91 @@
+"""From a choice of levels, or of one for each key, to released rows with their promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from flou.engine.note import Note
+from flou.engine.release import Outcome
+from flou.engine.values import figure_text
+from flou.protect.micro.lattice.key_file import KeyFile, hide
+from flou.protect.micro.lattice.ladder import Codes
+from flou.protect.micro.lattice.problem import Levels
+from flou.protect.micro.lattice.requirement import Flags
+from flou.protect.micro.lattice.shown_schema import schema_at
+from flou.protect.micro.shown_keys import Shown, mixed_schema, show
+
+
+def release_at(
+    file: KeyFile, levels: Levels, figures: Mapping[str, Any], details: Mapping[str, Any], notes: tuple[Note, ...] = ()
+) -> Outcome:
+    """Every key at one level; classes that fail the models are suppressed."""
+    codes = file.problem.shown_codes(levels)
+    suppressed, dropped = file.settle(codes)
+    shown = file.shown_at(levels, suppressed, dropped)
+    released = show(file.data, shown, schema_at(file.data, file, levels))
+    chosen = dict(zip(file.table.columns, levels, strict=True))
+    return Outcome(
+        released,
+        guarantees=file.requirement.guarantees(),
+        changes=shown.changes(),
+        figures={"n_suppressed": file.n_hidden(suppressed), **figures},
+        notes=(*notes, *suppression_notes(file.n_hidden(suppressed), dropped)),
+        details={"levels": chosen, **details},
+    )
+
+
+def release_mixed(
+    file: KeyFile,
+    codes: Codes,
+    labels: list[list[str]],
+    figures: Mapping[str, Any],
+    notes: tuple[Note, ...] = (),
+) -> Outcome:
+    """Each key with values of its own: `codes` point into the labels of each column, -1 for null."""
+    suppressed, dropped = file.settle(codes)
+    columns = {}
+    for j, column in enumerate(file.table.columns):
+        old = file.table.frame[column]
+        names = pl.Series(column, [*labels[j], None], dtype=pl.String)
+        new = names[np.where(codes[j] < 0, len(labels[j]), codes[j])]
+        # a column that shows nothing but its own values keeps its type
+        if old.dtype == pl.String or not new.eq_missing(old.cast(pl.String)).all():
+            columns[column] = hide(new, suppressed)
+        else:
+            columns[column] = hide(old, suppressed)
+    shown = Shown(file.table.frame, file.table.counts, columns, dropped)
+    return Outcome(
+        show(file.data, shown, mixed_schema(file.data.schema, columns)),
+        guarantees=file.requirement.guarantees(),
+        changes=shown.changes(),
+        figures={"n_suppressed": file.n_hidden(suppressed), **figures},
+        notes=(*notes, *suppression_notes(file.n_hidden(suppressed), dropped)),
+    )
+
+
+def levels_note(file: KeyFile, levels: Levels, score: float) -> Note:
+    """The chosen levels in words."""
+    shown = ", ".join(f"{c} {v}" for c, v in zip(file.table.columns, levels, strict=True))
+    text = f"{score:.6f}" if score < 1 else figure_text(score)
+    return Note("levels: {levels}; score {score}", {"levels": shown, "score": text})
+
+
+def suppression_notes(n_suppressed: int, dropped: Flags) -> tuple[Note, ...]:
+    """How many records lost every key, and whether they could be kept at all."""
+    if dropped.any():
+        text = "{n_suppressed} records were suppressed; together they do not meet the models, so they were dropped"
+    else:
+        text = "{n_suppressed} records were suppressed: every key of theirs is null"
+    return (Note(text, {"n_suppressed": n_suppressed}),) if n_suppressed or dropped.any() else ()
+
+
+def granularity(file: KeyFile, shares: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """What is left of the detail, from 1 (nothing lost) to 0: `shares` of the leaves, one row a column."""
+    least = 1.0 / file.problem.domains
+    mean = shares @ file.table.counts / file.problem.n_records
+    lost = np.where(least < 1.0, (mean - least) / np.where(least < 1.0, 1.0 - least, 1.0), 0.0)
+    return float(1.0 - np.clip(lost, 0.0, 1.0).mean())

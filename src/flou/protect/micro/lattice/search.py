@@ -1,0 +1,201 @@
+"""The search for the best safe node of a lattice.
+
+Nodes are taken by their floor, the least they can cost. From each that is not ruled out yet a path leads to the
+top; bisecting it finds the boundary between unsafe and safe nodes in a few evaluations, and each evaluation rules
+out every node below that must suppress too many records, or so many that it costs more than the best known. The
+search ends when no floor is below the best: what it found is the optimum. With a budget it may end sooner; then
+the lowest floor left says how much better the optimum could be.
+Reference: Kohlmayer, Prasser, Eckert, Kemper & Kuhn (2012), *Flash*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flou.engine.progress import tell
+from flou.protect.micro.lattice import kernels
+from flou.protect.micro.lattice.ground import Dense, Ground, Ints, Sparse
+from flou.protect.micro.lattice.ladder import Codes
+from flou.protect.micro.lattice.problem import Levels, Problem
+from flou.protect.micro.lattice.quality import Quality, Tally
+from flou.protect.micro.lattice.requirement import Flags, Requirement
+
+#: Lattices with more nodes are searched with a budget unless the user asks for the optimum.
+MAX_OPTIMAL = 100_000
+#: Nodes that may be looked at for each one that may be evaluated.
+_LOOKS = 200
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A node that was looked at: what it suppresses and costs."""
+
+    levels: Levels
+    n_suppressed: int
+    #: Records in classes that are too small whatever else is asked.
+    n_low: int
+    score: float
+    safe: bool
+
+
+@dataclass
+class Found:
+    """What a search ended with."""
+
+    best: Evaluation | None
+    second: Evaluation | None
+    #: No safe node costs less than this.
+    bound: float
+    complete: bool
+    evaluated: list[Evaluation] = field(default_factory=list)
+    ground: Ground | None = None
+
+
+class Evaluator:
+    """Evaluates nodes of one problem against one requirement."""
+
+    def __init__(
+        self, problem: Problem, requirement: Requirement, quality: Quality, limit: int, keys: Codes | None = None
+    ) -> None:
+        self.problem, self.requirement, self.quality, self.limit = problem, requirement, quality, limit
+        # a problem over some of the file's keys says which ones
+        self._keys = keys
+
+    def classify(self, levels: Levels) -> tuple[Tally, Flags, Codes | None]:
+        """The classes of a node, which of them fail, and, unless sizes alone decide, the class of each key."""
+        if self.requirement.only_k:
+            classes, place = self.problem.classes(levels), None
+            failing = classes.counts < self.requirement.min_size
+        else:
+            classes, place = self.problem.placed(levels)
+            failing = self.requirement.failing(classes.counts, self._in_file(place), lambda: self._shown(levels))
+        leaves, offsets = self.problem.leaves(levels)
+        found = kernels.add_up(self.problem.codes, leaves, offsets, *classes, failing)
+        n_suppressed, n_classes, squares, shown = found
+        return Tally(n_suppressed, n_classes, squares, shown, classes, failing), failing, place
+
+    def kept(self, levels: Levels) -> Flags:
+        """Which keys are in classes that meet the models at a node."""
+        classes, place = self.problem.placed(levels)
+        large = classes.counts >= self.requirement.min_size
+        if large.any() and not self.requirement.only_k:
+            shown = lambda: self._shown(levels)  # noqa: E731
+            large &= ~self.requirement.failing(classes.counts, self._in_file(place), shown)
+        return large[place]
+
+    def evaluate(self, levels: Levels) -> Evaluation:
+        tally, _, _ = self.classify(levels)
+        assert tally.classes is not None
+        counts = tally.classes.counts
+        n_low = tally.n_suppressed
+        if not self.requirement.only_k and not self.prunes_by_all:
+            n_low = int(counts[counts < self.requirement.min_size].sum())
+        safe = int(tally.n_suppressed) <= self.limit
+        score = float(self.quality.score(levels, tally)) if safe else np.inf
+        return Evaluation(levels, int(tally.n_suppressed), int(n_low), score, safe)
+
+    @property
+    def prunes_by_all(self) -> bool:
+        """Whether a node that is not safe rules out every node below it, whatever the reason."""
+        return self.requirement.monotone(suppressing=self.limit > 0)
+
+    def _in_file(self, place: Codes) -> Codes:
+        if self._keys is None:
+            return place
+        whole = np.full(self.requirement.table.n_keys, -1, dtype=np.int32)
+        whole[self._keys] = place
+        return whole
+
+    def _shown(self, levels: Levels) -> Codes:
+        here = self.problem.shown_codes(levels)
+        if self._keys is None:
+            return here
+        whole = np.full((len(levels), self.requirement.table.n_keys), -1, dtype=np.int32)
+        whole[:, self._keys] = here
+        return whole
+
+
+class Search:
+    """A search under way."""
+
+    def __init__(self, evaluator: Evaluator, max_nodes: int | None = None) -> None:
+        self.evaluator, self.max_nodes = evaluator, max_nodes
+        self.ground: Ground = (Dense if evaluator.problem.n_nodes <= MAX_OPTIMAL else Sparse)(evaluator.quality)
+        self.evaluated: list[Evaluation] = []
+        self.best: Evaluation | None = None
+        self.second: Evaluation | None = None
+        self._n_looks = 0
+
+    def run(self) -> Found:
+        """The best safe node and the second best; with a budget the best that it allows."""
+        complete = True
+        for chunk in self.ground.chunks():
+            if self.ground.next_floor >= self._worst:
+                break
+            if self._spent:
+                complete = False
+                break
+            self._n_looks += len(chunk)
+            self._explore(chunk)
+        complete = complete and not self._spent
+        best = np.inf if self.best is None else self.best.score
+        bound = best if complete else min(best, self.ground.next_floor)
+        return Found(self.best, self.second, bound, complete, self.evaluated, self.ground)
+
+    @property
+    def _worst(self) -> float:
+        """What a node must cost less than to matter."""
+        return np.inf if self.second is None else self.second.score
+
+    @property
+    def _spent(self) -> bool:
+        if self.max_nodes is None:
+            return False
+        return len(self.evaluated) >= self.max_nodes or self._n_looks > _LOOKS * self.max_nodes
+
+    def _open(self, nodes: Ints) -> Flags:
+        """Nodes that could still be safe and cost less than the second best."""
+        n_low = self.ground.n_low(nodes)
+        fresh = np.array([tuple(node) not in self.ground.known for node in nodes.tolist()])
+        cheap = self.evaluator.quality.floor(nodes, n_low) < self._worst
+        return np.asarray(fresh & (n_low <= self.evaluator.limit) & cheap)
+
+    def _explore(self, nodes: Ints) -> None:
+        while len(nodes) and not self._spent:
+            still = np.flatnonzero(self._open(nodes))
+            if not len(still):
+                return
+            node = nodes[still[0]]
+            self._bisect(self.ground.path(node))
+            if not self._spent and self._open(node[None])[0]:
+                self._look(node)
+            nodes = nodes[still[0] + 1 :]
+
+    def _bisect(self, path: Ints) -> None:
+        """Look at nodes of a path from bottom to top around the boundary of what is safe or cheap enough."""
+        low, high = 0, len(path) - 1
+        while low <= high and not self._spent:
+            middle = (low + high) // 2
+            node = path[middle : middle + 1]
+            if self._open(node)[0]:
+                self._look(node[0])
+            dear = self.ground.bare_floor(node)[0] >= self._worst
+            # go down while the node is safe and what it says leaves the path's beginning open
+            if dear or (self.ground.n_low(node)[0] <= self.evaluator.limit and self._open(path[:1])[0]):
+                high = middle - 1
+            else:
+                low = middle + 1
+
+    def _look(self, node: Ints) -> None:
+        levels: Levels = tuple(node.tolist())
+        seen = self.evaluator.evaluate(levels)
+        self.ground.note(levels, seen.n_low)
+        self.evaluated.append(seen)
+        if seen.safe and (self.best is None or seen.score < self.best.score):
+            self.best, self.second = seen, self.best
+        elif seen.safe and seen.score < self._worst:
+            self.second = seen
+        if len(self.evaluated) % 64 == 0:
+            tell("protect: search", len(self.evaluated), self.max_nodes or self.evaluator.problem.n_nodes)

@@ -1,0 +1,28 @@
+"""What the schema says once every key stands at a level of its hierarchy."""
+
+from __future__ import annotations
+
+from flou.describe.hierarchy import ROOT
+from flou.describe.microdata import Microdata
+from flou.describe.schema import Schema
+from flou.protect.micro.lattice.key_file import KeyFile
+from flou.protect.micro.lattice.problem import Levels
+from flou.protect.micro.replaced import known_values, rest_of_hierarchy, schema_after
+
+
+def schema_at(data: Microdata, file: KeyFile, levels: Levels) -> Schema:
+    """Modalities, hierarchies and rules in the words of the new values."""
+    schema = data.schema
+    for ladder, level in zip(file.problem.ladders, levels, strict=True):
+        if not level:
+            continue
+        column = ladder.column
+        values = known_values(data, column, [v for v in ladder.values if v is not None])
+        if level == ladder.height:
+            schema = schema_after(schema, column, dict.fromkeys(values, ROOT), None)
+            continue
+        keep = data.schema.not_applicable.get(column, ())
+        mapping = data.schema.hierarchies[column].generalise(values, level, keep=keep)
+        texts = {v: str(label) for v, label in mapping.items()}
+        schema = schema_after(schema, column, texts, rest_of_hierarchy(data, column, level, texts))
+    return schema

@@ -1,0 +1,115 @@
+"""Local recoding: each record at the finest levels at which it has company enough.
+
+Where global recoding brings everybody to the same levels, here every class of records has its own: "45" for those
+who are many, "40-49" for those who are few. The nodes of the lattice are gone through from the one that costs least;
+at each, the classes that meet the models, of the records that are left, are settled there; the search is repeated on
+what is left until nothing more can be settled, and what remains is suppressed. This goes further than ARX's local
+transformation, which repeats a whole search and settles only the classes of its optimum.
+
+k released records show the very same key, nulls included, on the whole file: that is verified on the output. Values
+of one column at several levels are awkward to tabulate: that is the price of the detail.
+References: Prasser et al. (2016) for the local transformation.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from flou.describe.microdata import Microdata
+from flou.engine.method import Measures, Protection
+from flou.engine.note import Note
+from flou.engine.parameters import Pairs
+from flou.engine.progress import tell
+from flou.engine.randomness import Draws
+from flou.engine.release import Outcome
+from flou.protect.micro.generalise import NoHierarchyChoice
+from flou.protect.micro.importance import check_importance
+from flou.protect.micro.lattice.ground import Dense, Ground, Ints, Sparse
+from flou.protect.micro.lattice.key_file import KeyFile
+from flou.protect.micro.lattice.ladder import Codes
+from flou.protect.micro.lattice.outcome import granularity, release_mixed
+from flou.protect.micro.lattice.problem import Levels
+from flou.protect.micro.lattice.quality import Floats, quality_of
+from flou.protect.micro.lattice.requirement import models_of
+from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator
+
+
+class LocalRecode(Protection):
+    """Bring each class of records to the finest levels that the models allow it: `LocalRecode(k=5)`.
+
+    Reference: Prasser et al. (2016). The step carries `.granularity` (1: nothing lost, 0: everything), `.n_suppressed`
+    and `.n_levels`, the number of different choices of levels in use.
+    """
+
+    reference: ClassVar[str] = "prasser2016"
+    title: ClassVar[str] = "local recoding"
+    chooses_keys: ClassVar[bool] = True
+
+    models: Measures = Field((), description="privacy models that the release must meet")
+    k: int | None = Field(None, ge=1, description="short for k-anonymity among the models")
+    importance: Pairs | None = Field(None, description="what each key counts for; 1 unless given")
+    max_nodes: int = Field(MAX_OPTIMAL, ge=1, description="nodes of the lattice that are gone through at most")
+    no_hierarchy: NoHierarchyChoice = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> LocalRecode:
+        models_of(self.k, self.models)
+        check_importance(self.importance)
+        return self
+
+    def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        file = KeyFile.of(data, models_of(self.k, self.models), self.no_hierarchy)
+        levels = self._settled(file)
+        codes, labels, shares = _shown(file, levels)
+        n_levels = len(np.unique(levels[levels[:, 0] >= 0], axis=0))
+        figures = {"granularity": granularity(file, shares), "n_levels": n_levels}
+        note = Note("granularity {granularity}", {"granularity": f"{figures['granularity']:.4f}"})
+        return release_mixed(file, codes, labels, figures, (note,))
+
+    def _settled(self, file: KeyFile) -> Ints:
+        """The levels of each distinct key; -1 for those that are suppressed."""
+        problem = file.problem
+        quality = quality_of("mean_loss", problem, file.weights(self.importance), file.requirement.min_size)
+        ground: Ground = (Dense if problem.n_nodes <= MAX_OPTIMAL else Sparse)(quality)
+        levels = np.full((problem.n_keys, len(problem.ladders)), -1, dtype=np.int64)
+        left = np.arange(problem.n_keys, dtype=np.int32)
+        rest = Evaluator(problem, file.requirement, quality, problem.n_records)
+        top: Levels = problem.heights
+        n_nodes = 0
+        for chunk in ground.chunks():
+            tell("protect: local_recode", problem.n_keys - len(left), problem.n_keys)
+            for node in [*map(tuple, chunk.tolist()), *([top] if n_nodes >= self.max_nodes else [])]:
+                kept = rest.kept(node)
+                if not kept.any():
+                    continue
+                levels[left[kept]] = node
+                left = left[~kept]
+                if not len(left) or problem.counts[left].sum() < file.requirement.min_size:
+                    return levels
+                part = problem.subset(levels[:, 0] < 0)
+                rest = Evaluator(part, file.requirement, quality, part.n_records, left)
+            n_nodes += len(chunk)
+            if n_nodes > self.max_nodes:
+                break
+        return levels
+
+
+def _shown(file: KeyFile, levels: Ints) -> tuple[Codes, list[list[str]], Floats]:
+    """What each key shows, as codes and labels of each column, and the share of the leaves that it stands for."""
+    problem = file.problem
+    codes = np.full((len(problem.ladders), problem.n_keys), -1, dtype=np.int32)
+    shares = np.ones(codes.shape)
+    labels: list[list[str]] = []
+    for j, ladder in enumerate(problem.ladders):
+        names: dict[str, int] = {}
+        for level in range(ladder.height + 1):
+            here = levels[:, j] == level
+            texts = ladder.texts(level)
+            code = np.array([-1 if t is None else names.setdefault(t, len(names)) for t in texts], dtype=np.int32)
+            codes[j, here] = code[ladder.up[level][problem.codes[j, here]]]
+            shares[j, here] = ladder.leaves_of_values(level)[problem.codes[j, here]] / ladder.domain
+        labels.append(list(names))
+    return codes, labels, shares

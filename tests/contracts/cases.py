@@ -89,6 +89,14 @@ EXAMPLES: dict[str, list[Method]] = {
         flou.protect.Samarati(k=3, no_hierarchy="suppress"),
         flou.protect.Samarati([flou.risk.LDiversity(2)], quality="precision", no_hierarchy="suppress"),
     ],
+    "local_suppression": [
+        flou.protect.LocalSuppression(k=3),
+        flou.protect.LocalSuppression(k=2, by="sex", importance={"age": 0.5}),
+        flou.protect.LocalSuppression(k=3, subsets=2),
+        flou.protect.LocalSuppression(k=3, subsets=[["region", "age"], ["sex", "age"]]),
+        flou.protect.LocalSuppression(max_risk=0.1),
+        flou.protect.LocalSuppression(k=3, sense="orthodox"),
+    ],
     "drop_identifiers": [flou.protect.DropIdentifiers()],
     "drop_records": [
         flou.protect.DropRecords(_K(k=2, missing="category")),
@@ -139,6 +147,15 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "mondrian": [{}, {"k": "3"}],
     "datafly": [{}, {"k": 0}, {"k": 2, "suppression_limit": -0.1}],
     "samarati": [{}, {"k": 2, "quality": "nice"}],
+    "local_suppression": [
+        {},
+        {"k": 0},
+        {"k": 3, "sense": "optimistic"},
+        {"max_risk": 1.0},
+        {"k": 3, "subsets": 0},
+        {"k": 3, "sense": "orthodox", "by": "sex"},
+        {"k": 3, "importance": {"age": 0}},
+    ],
     "drop_identifiers": [{"columns": ["a"]}],
     "drop_records": [{}, {"measure": 3}, {"measure": _K(k=2), "max_share": 1.5}],
 }

@@ -94,17 +94,22 @@ def show_release(release: Release) -> None:
     """What each step changed and what is guaranteed."""
     out = console()
     for step in release.steps:
-        settings = settings_text(step.method.shown_settings())
-        out.print(f"{step.number}. {step.method.name()} {settings}")
+        settings = settings_text({n: v for n, v in step.method.shown_settings().items() if v not in ((), [], {})})
+        _hanging(out, f"{step.number}. ", f"{step.method.name()} {settings}")
         for change in step.changes:
-            out.print(f"   {change.column}: {change.n_changed:,} values changed")
+            _hanging(out, "   ", f"{change.column}: {change.n_changed:,} values changed")
         dropped = step.n_records_before - step.n_records_after
         if dropped:
-            out.print(f"   {dropped:,} of {step.n_records_before:,} records dropped")
+            _hanging(out, "   ", f"{dropped:,} of {step.n_records_before:,} records dropped")
         for note in step.notes:
-            out.print(f"   {note}")
+            _hanging(out, "   ", str(note))
     for proof in release.guarantees:
-        out.print(f"Guaranteed: {proof}")
+        _hanging(out, "Guaranteed: ", str(proof))
+
+
+def _hanging(out: Console, head: str, text: str) -> None:
+    """A paragraph whose further lines stand below the first, behind its head."""
+    out.print(textwrap.fill(text, out.width, initial_indent=head, subsequent_indent=" " * min(len(head), 4)))
 
 
 def show_methods() -> None:

@@ -64,6 +64,14 @@ class KeyTable:
         """Position of each key's value in `categories`, column by column; -1 where it is null."""
         return self._factors[1].T
 
+    def sorted(self) -> KeyTable:
+        """The same keys in the order of their values, whatever the engine gave them in."""
+        order = np.lexsort(self.codes.T[::-1])
+        weights = None if self.weights is None else self.weights[order]
+        made = KeyTable(self.columns, self.frame[order], self.counts[order], weights)
+        made.__dict__["_factors"] = (self.categories, self._factors[1][:, order])
+        return made
+
     def locate(self, rows: pl.DataFrame) -> NDArray[np.intp]:
         """For each row in memory, the position of its key in this table."""
         numbered = self.frame.select(self.columns).with_row_index("__flou_key")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from flou.protect.micro.drop import DropIdentifiers, DropRecords
     from flou.protect.micro.generalise import Generalise
     from flou.protect.micro.local_recode import LocalRecode
+    from flou.protect.micro.local_suppression import LocalSuppression
     from flou.protect.micro.mondrian import Mondrian
     from flou.protect.micro.recode import Recode
     from flou.protect.micro.samarati import Samarati
@@ -21,6 +22,7 @@ METHODS = {
     "DropRecords": "flou.protect.micro.drop",
     "Generalise": "flou.protect.micro.generalise",
     "LocalRecode": "flou.protect.micro.local_recode",
+    "LocalSuppression": "flou.protect.micro.local_suppression",
     "Mondrian": "flou.protect.micro.mondrian",
     "Recode": "flou.protect.micro.recode",
     "Samarati": "flou.protect.micro.samarati",
@@ -35,6 +37,7 @@ __all__ = [
     "DropRecords",
     "Generalise",
     "LocalRecode",
+    "LocalSuppression",
     "Mondrian",
     "Recode",
     "Samarati",

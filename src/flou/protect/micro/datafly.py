@@ -57,7 +57,7 @@ class Datafly(Protection):
             seen = evaluator.evaluate(levels)
             n_steps += 1
         figures = {"score": seen.score, "n_steps": n_steps}
-        return release_at(file, levels, figures, {}, (levels_note(file, levels, seen.score),))
+        return release_at(file, levels, figures, {}, (levels_note(file, levels, seen.score, "loss"),))
 
 
 def _raised(file: KeyFile, levels: Levels) -> Levels:

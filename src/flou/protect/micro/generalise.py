@@ -90,7 +90,7 @@ class Generalise(Protection):
         if found.best is None:
             raise self._infeasible(file, found)
         figures, details = _carried(file, found, LatticeView(evaluator, found, data.native_kind))
-        return release_at(file, found.best.levels, figures, details, _notes(file, found))
+        return release_at(file, found.best.levels, figures, details, _notes(file, found, self.quality))
 
     def frontier(self, people: Any, k: Sequence[int] = tuple(range(2, 21))) -> Frontier:
         """The optimum for every k asked for and every suppression limit, from one traversal of the lattice."""
@@ -144,9 +144,9 @@ def _carried(file: KeyFile, found: Found, lattice: LatticeView) -> tuple[dict[st
     return figures, {"second_levels": second, "lattice": lattice}
 
 
-def _notes(file: KeyFile, found: Found) -> tuple[Note, ...]:
+def _notes(file: KeyFile, found: Found, quality: object) -> tuple[Note, ...]:
     assert found.best is not None
-    levels = levels_note(file, found.best.levels, found.best.score)
+    levels = levels_note(file, found.best.levels, found.best.score, quality)
     if found.complete:
         return (levels,)
     text = "the search ended with its budget of {n} nodes: no safe node scores below {bound}"

@@ -73,7 +73,7 @@ class Samarati(Protection):
         if best is None:
             raise blocked(file)
         figures = {"score": best.score, "height": height, "n_evaluated": n_evaluated}
-        return release_at(file, best.levels, figures, {}, (levels_note(file, best.levels, best.score),))
+        return release_at(file, best.levels, figures, {}, (levels_note(file, best.levels, best.score, self.quality),))
 
 
 def _lowest(evaluator: Evaluator) -> tuple[int, Evaluation | None, int]:

@@ -115,15 +115,15 @@ def trace_frontier(problem: Problem, quality: Quality, ks: Sequence[int], kind: 
 def _by_k(problem: Problem, quality: Quality, levels: Levels, ks: Any) -> tuple[Any, Any]:
     """How many records each k suppresses at a node, and what that costs."""
     classes = problem.classes(levels)
-    leaves, offsets = problem.leaves(levels)
+    codes, leaves, starts = problem.codes, problem.leaves, problem.starts(levels)
     if not quality.by_size:
         tallies = []
         for k in ks:
             failing = classes.counts < k
-            n, n_classes, squares, shown = kernels.add_up(problem.codes, leaves, offsets, *classes, failing)
+            n, n_classes, squares, shown = kernels.add_up(codes, leaves, starts, *classes, failing)
             tallies.append(Tally(n, n_classes, squares, shown, classes, failing))
         return [t.n_suppressed for t in tallies], [quality.score(levels, t) for t in tallies]
-    by_size = kernels.add_up_by_size(problem.codes, leaves, offsets, *classes, int(ks[-1]))
+    by_size = kernels.add_up_by_size(codes, leaves, starts, *classes, int(ks[-1]))
     # what classes of at least k add up to: sums from the largest size down
     records, n_classes, squares, shown = (np.cumsum(x[::-1], axis=0)[::-1][ks] for x in by_size)
     n_suppressed = problem.n_records - records

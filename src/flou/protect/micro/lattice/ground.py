@@ -44,16 +44,20 @@ class Ground:
         """The least number of records that nodes suppress, by what is known above them."""
         raise NotImplementedError
 
+    def fresh(self, nodes: Ints) -> NDArray[np.bool_]:
+        """Nodes that were not evaluated yet."""
+        return np.array([tuple(node) not in self.known for node in nodes.tolist()])
+
     def bare_floor(self, nodes: Ints) -> NDArray[np.float64]:
         """What nodes cost if they suppress nothing."""
         return self.quality.floor(nodes, np.zeros(len(nodes), dtype=np.int64))
 
     def path(self, node: Ints) -> Ints:
         """From a node up to the top, each time to the cheapest node above."""
-        found = [node]
-        while (found[-1] < self.heights).any():
-            above = found[-1] + np.eye(len(node), dtype=np.int64)[found[-1] < self.heights]
-            found.append(above[int(np.argmin(self.bare_floor(above)))])
+        found, steps = [node], np.eye(len(node), dtype=np.int64)
+        for _ in range(int((self.heights - node).sum())):
+            above = found[-1] + steps[found[-1] < self.heights]
+            found.append(above[self.bare_floor(above).argmin()])
         return np.array(found)
 
 
@@ -67,6 +71,7 @@ class Dense(Ground):
         self._strides = np.array([prod(shape[j + 1 :]) for j in range(len(shape))], dtype=np.int64)
         self.floors = self.bare_floor(self.nodes)
         self._low = np.zeros(shape, dtype=np.int64)
+        self._fresh = np.ones(prod(shape), dtype=np.bool_)
 
     def chunks(self) -> Iterator[Ints]:
         order = np.argsort(self.floors, kind="stable")
@@ -75,8 +80,13 @@ class Dense(Ground):
             yield self.nodes[order[start : start + CHUNK]]
         self.next_floor = np.inf
 
+    def fresh(self, nodes: Ints) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self._fresh[nodes @ self._strides]
+        return found
+
     def note(self, levels: Levels, n_low: int) -> None:
         self.known[levels] = n_low
+        self._fresh[np.array(levels) @ self._strides] = False
         below = self._low[tuple(slice(0, v + 1) for v in levels)]
         np.maximum(below, n_low, out=below)
 

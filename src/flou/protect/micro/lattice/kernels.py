@@ -11,16 +11,16 @@ DENSE = 1 << 16
 
 
 @_compiled
-def pack_rows(codes, scaled, offsets, rows):  # type: ignore[no-untyped-def]
-    """One integer a row from the codes of its columns at a node; columns at the root (offset -1) are left out."""
+def pack_rows(codes, up, starts, strides, rows):  # type: ignore[no-untyped-def]
+    """One integer a row from the codes of its columns at a node; columns with stride 0 are left out."""
     packed = np.zeros(len(rows), dtype=np.int64)
-    for j in range(len(offsets)):
-        offset = offsets[j]
-        if offset < 0:
+    for j in range(len(starts)):
+        start, stride = starts[j], strides[j]
+        if stride == 0:
             continue
         column = codes[j]
         for i in range(len(rows)):
-            packed[i] += scaled[offset + column[rows[i]]]
+            packed[i] += stride * up[start + column[rows[i]]]
     return packed
 
 
@@ -58,9 +58,9 @@ def number(packed, room, place):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def roll_up(codes, scaled, offsets, room, rows, counts):  # type: ignore[no-untyped-def]
+def roll_up(codes, up, starts, strides, room, rows, counts):  # type: ignore[no-untyped-def]
     """Classes at a node from those of a finer one: a row that shows each class, its records, and each one's place."""
-    packed = pack_rows(codes, scaled, offsets, rows)
+    packed = pack_rows(codes, up, starts, strides, rows)
     place = np.empty(len(rows), dtype=np.int32)
     n = number(packed, room, place)
     first, total = np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.int64)
@@ -73,49 +73,49 @@ def roll_up(codes, scaled, offsets, room, rows, counts):  # type: ignore[no-unty
 
 
 @_compiled
-def add_up(codes, leaves, offsets, rows, counts, failing):  # type: ignore[no-untyped-def]
+def add_up(codes, leaves, starts, rows, counts, failing):  # type: ignore[no-untyped-def]
     """Records of failing classes; of the others their number, the sum of squared sizes, and leaves per column."""
     n_failing, n_classes, squares = 0, 0, 0.0
-    shown = np.zeros(len(offsets), dtype=np.int64)
+    shown = np.zeros(len(starts), dtype=np.int64)
     for i in range(len(rows)):
         if failing[i]:
             n_failing += counts[i]
             continue
         n_classes += 1
         squares += float(counts[i]) * float(counts[i])
-        for j in range(len(offsets)):
-            shown[j] += leaves[offsets[j] + codes[j, rows[i]]] * counts[i]
+        for j in range(len(starts)):
+            shown[j] += leaves[starts[j] + codes[j, rows[i]]] * counts[i]
     return n_failing, n_classes, squares, shown
 
 
 @_compiled
-def add_up_by_size(codes, leaves, offsets, rows, counts, top):  # type: ignore[no-untyped-def]
+def add_up_by_size(codes, leaves, starts, rows, counts, top):  # type: ignore[no-untyped-def]
     """By size of a class, up to `top` (larger ones with it): records, classes, squared sizes, leaves per column."""
     records, classes = np.zeros(top + 1, dtype=np.int64), np.zeros(top + 1, dtype=np.int64)
-    squares, shown = np.zeros(top + 1), np.zeros((top + 1, len(offsets)), dtype=np.int64)
+    squares, shown = np.zeros(top + 1), np.zeros((top + 1, len(starts)), dtype=np.int64)
     for i in range(len(rows)):
         size = min(counts[i], top)
         records[size] += counts[i]
         classes[size] += 1
         squares[size] += float(counts[i]) * float(counts[i])
-        for j in range(len(offsets)):
-            shown[size, j] += leaves[offsets[j] + codes[j, rows[i]]] * counts[i]
+        for j in range(len(starts)):
+            shown[size, j] += leaves[starts[j] + codes[j, rows[i]]] * counts[i]
     return records, classes, squares, shown
 
 
 @_compiled
-def spread_of(codes, ancestors, offsets, sizes, rows, counts, failing):  # type: ignore[no-untyped-def]
+def spread_of(codes, up, starts, sizes, rows, counts, failing):  # type: ignore[no-untyped-def]
     """For each column the entropy, in bits times records, of what failing classes would have shown."""
-    out = np.zeros(len(offsets))
+    out = np.zeros(len(starts))
     total = 0
     for i in range(len(rows)):
         if failing[i]:
             total += counts[i]
-    for j in range(len(offsets)):
+    for j in range(len(starts)):
         seen = np.zeros(sizes[j], dtype=np.int64)
         for i in range(len(rows)):
             if failing[i]:
-                seen[ancestors[offsets[j] + codes[j, rows[i]]]] += counts[i]
+                seen[up[starts[j] + codes[j, rows[i]]]] += counts[i]
         for v in range(sizes[j]):
             if seen[v] > 0:
                 out[j] -= seen[v] * np.log2(seen[v] / total)

@@ -31,7 +31,7 @@ class KeyFile:
 
     @classmethod
     def of(cls, data: Microdata, models: tuple[RiskMeasure, ...], no_hierarchy: NoHierarchy = "refuse") -> KeyFile:
-        table = sorted_keys(data.key_table(require_keys(data)))
+        table = data.key_table(require_keys(data)).sorted()
         made, codes = ladders(data, table, no_hierarchy)
         problem, requirement = Problem(made, codes, table.counts), Requirement(models, data, table)
         if problem.n_records < requirement.min_size:
@@ -88,18 +88,6 @@ def hide(values: pl.Series, hidden: Flags) -> pl.Series:
         return values
     frame = pl.DataFrame({"v": values, "h": hidden})
     return frame.select(pl.when(~pl.col("h")).then(pl.col("v")).alias(values.name)).to_series()
-
-
-def sorted_keys(table: KeyTable) -> KeyTable:
-    """The same keys in the order of their values, whatever the engine gave them in."""
-    codes = table.codes
-    order = np.lexsort(codes.T[::-1])
-    return KeyTable(
-        table.columns,
-        table.frame[order],
-        table.counts[order],
-        None if table.weights is None else table.weights[order],
-    )
 
 
 def key_weights(columns: tuple[str, ...], importance: tuple[tuple[str, object], ...] | None) -> NDArray[np.float64]:

@@ -67,11 +67,12 @@ def release_mixed(
     )
 
 
-def levels_note(file: KeyFile, levels: Levels, score: float) -> Note:
-    """The chosen levels in words."""
+def levels_note(file: KeyFile, levels: Levels, score: float, quality: object) -> Note:
+    """The chosen levels in words, and what they cost."""
     shown = ", ".join(f"{c} {v}" for c, v in zip(file.table.columns, levels, strict=True))
     text = f"{score:.6f}" if score < 1 else figure_text(score)
-    return Note("levels: {levels}; score {score}", {"levels": shown, "score": text})
+    name = quality.replace("_", " ") if isinstance(quality, str) else "score"
+    return Note("levels: {levels}; {type_quality} {score}", {"levels": shown, "type_quality": name, "score": text})
 
 
 def suppression_notes(n_suppressed: int, dropped: Flags) -> tuple[Note, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -89,50 +89,69 @@ class Problem:
         return enumerate(zip(self.ladders, levels, strict=True))
 
     def _rolled(self, levels: Levels, source: Classes) -> tuple[Classes, Codes]:
-        below = [j for j, level in enumerate(levels) if level < self.heights[j]]
-        room = 1
-        fits: list[int] = []
-        while below and room * self._size(below[0], levels) < _MAX_ROOM:
-            room *= self._size(below[0], levels)
-            fits.append(below.pop(0))
-        scaled, offsets = self._scaled(levels, fits)
-        if not below:
-            rows, counts, place = kernels.roll_up(self.codes, scaled, offsets, room, source.rows, source.counts)
+        starts, strides = self.starts(levels), np.zeros(len(levels), dtype=np.int64)
+        room, later = 1, []
+        for j, level in enumerate(levels):
+            if level == self.heights[j]:
+                continue  # at the root all are alike
+            size = self._sizes[j][level]
+            if room * size >= _MAX_ROOM:
+                later.append(j)
+            else:
+                strides[j] = room
+                room *= size
+        if not later:
+            rows, counts, place = kernels.roll_up(self.codes, self.up, starts, strides, room, *source)
             return Classes(rows, counts), place
         # more columns than one integer holds: number the combinations so far, then go on
-        packed = kernels.pack_rows(self.codes, scaled, offsets, source.rows)
+        packed = kernels.pack_rows(self.codes, self.up, starts, strides, source.rows)
         place = np.empty(len(packed), dtype=np.int32)
         n = kernels.number(packed, room, place)
-        for j in below:
-            packed = place.astype(np.int64) * self._size(j, levels)
-            packed += self.ladders[j].up[levels[j]][self.codes[j, source.rows]]
-            n = kernels.number(packed, n * self._size(j, levels), place)
+        for j in later:
+            size = self._sizes[j][levels[j]]
+            packed = place.astype(np.int64) * size + self.ladders[j].up[levels[j]][self.codes[j, source.rows]]
+            n = kernels.number(packed, n * size, place)
         rows = np.empty(n, dtype=np.int32)
         rows[place[::-1]] = source.rows[::-1]
         return Classes(rows, np.bincount(place, source.counts, n).astype(np.int64)), place
 
-    def _size(self, j: int, levels: Levels) -> int:
-        return len(self.ladders[j].leaves[levels[j]])
+    @cached_property
+    def _sizes(self) -> list[list[int]]:
+        """For each column and level the number of its codes."""
+        return [[len(x) for x in ladder.leaves] for ladder in self.ladders]
 
-    def _scaled(self, levels: Levels, columns: Sequence[int]) -> tuple[Ints, Ints]:
-        """What a value adds to the packed key at a node, column after column, and where each column begins."""
-        offsets = np.full(len(levels), -1, dtype=np.int64)
-        parts, start, stride = [np.zeros(0, dtype=np.int64)], 0, 1
-        for j in columns:
-            offsets[j] = start
-            parts.append(self.ladders[j].up[levels[j]] * np.int64(stride))
-            start += len(parts[-1])
-            stride *= self._size(j, levels)
-        return np.concatenate(parts), offsets
+    @cached_property
+    def up(self) -> Codes:
+        """The code of every value at every level of every column, one after the other: as kernels read them."""
+        return np.concatenate([up for ladder in self.ladders for up in ladder.up])
 
-    def per_value(self, tables: Sequence[NDArray[np.integer]]) -> tuple[Ints, Ints]:
-        """One table a column as one array, and where each begins: as kernels read them."""
-        offsets = np.cumsum([0, *(len(t) for t in tables[:-1])]).astype(np.int64)
-        return np.concatenate(tables).astype(np.int64), offsets
+    @cached_property
+    def leaves(self) -> Ints:
+        """In the same order, the leaves that a value stands for."""
+        return np.concatenate([x.leaves_of_values(v) for x in self.ladders for v in range(x.height + 1)])
 
-    def leaves(self, levels: Levels) -> tuple[Ints, Ints]:
-        """For every value of every column the leaves it stands for at a node."""
-        return self.per_value([ladder.leaves_of_values(v) for ladder, v in zip(self.ladders, levels, strict=True)])
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where each level of each column begins."""
+        found = np.zeros((len(self.ladders), max(self.heights) + 1), dtype=np.int64)
+        start = 0
+        for j, ladder in enumerate(self.ladders):
+            for level in range(ladder.height + 1):
+                found[j, level] = start
+                start += len(ladder.values)
+        return found
+
+    def starts(self, levels: Levels) -> Ints:
+        """Where the level of each column begins at a node."""
+        return self._starts[self._columns, levels]
+
+    @cached_property
+    def _columns(self) -> Ints:
+        return np.arange(len(self.ladders))
+
+    def sizes(self, levels: Levels) -> Ints:
+        """The number of codes of each column at a node."""
+        return np.array([self._sizes[j][level] for j, level in enumerate(levels)], dtype=np.int64)
 
 
 class _Kept:
@@ -148,7 +167,7 @@ class _Kept:
         """The smallest table of a node that is nowhere coarser."""
         n = len(self._tables)
         fits = np.flatnonzero((self._levels[:n] <= levels).all(axis=1))
-        return self._tables[fits[np.argmin(self._sizes[fits])]] if len(fits) else None
+        return self._tables[fits[self._sizes[fits].argmin()]] if len(fits) else None
 
     def keep(self, levels: Levels, table: Classes) -> None:
         n = len(self._tables)

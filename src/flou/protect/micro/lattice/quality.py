@@ -76,6 +76,9 @@ class _Loss(Quality):
     def __init__(self, problem: Problem, weights: Floats, min_size: int) -> None:
         super().__init__(problem, weights, min_size)
         top = max(problem.heights) + 1
+        self._columns = np.arange(len(problem.ladders))
+        # what can be lost at most; a hierarchy of one leaf has nothing to lose
+        self._room = np.maximum(problem.n_records * (problem.domains - 1.0), 1.0)
         # by column and level: leaves shown when nobody is suppressed, and the least that one suppressed record adds
         self._shown, self._least = np.zeros((len(problem.ladders), top)), np.zeros((len(problem.ladders), top))
         for j, ladder in enumerate(problem.ladders):
@@ -86,27 +89,23 @@ class _Loss(Quality):
                 self._least[j, level] = ladder.domain - leaves.max()
 
     def floor(self, levels: NDArray[np.int64], n_low: NDArray[np.int64]) -> Floats:
-        columns = np.arange(levels.shape[1])
-        leaves = self._shown[columns, levels] + n_low[:, None] * self._least[columns, levels]
+        leaves = self._shown[self._columns, levels] + n_low[:, None] * self._least[self._columns, levels]
         return np.asarray(self._joined(leaves))
 
     def score(self, levels: Levels, tally: Tally) -> Any:
         return self._joined(tally.shown + np.multiply.outer(tally.n_suppressed, self.problem.domains))
 
     def _joined(self, leaves: Any) -> Any:
-        n, domains = self.problem.n_records, self.problem.domains
-        # a hierarchy of one leaf has nothing to lose
-        room = np.maximum(n * domains - n, 1.0)
-        loss = np.clip((leaves - n) / room, 0.0, 1.0)
-        return self._mean(loss * self.weights)
+        n = self.problem.n_records
+        return self._mean(np.minimum(np.maximum((leaves - n) / self._room, 0.0), 1.0) * self.weights)
 
     def _mean(self, loss: Floats) -> Any:
-        return np.expm1(np.log1p(loss).mean(axis=-1))
+        return np.expm1(np.log1p(loss).sum(axis=-1) / loss.shape[-1])
 
 
 class _MeanLoss(_Loss):
     def _mean(self, loss: Floats) -> Any:
-        return loss.mean(axis=-1)
+        return loss.sum(axis=-1) / loss.shape[-1]
 
 
 class _Precision(Quality):
@@ -168,11 +167,9 @@ class _NonUniformEntropy(Quality):
         if tally.n_suppressed:
             assert tally.classes is not None
             assert tally.failing is not None
-            up = [ladder.up[v] for ladder, v in zip(self.problem.ladders, levels, strict=True)]
-            ancestors, offsets = self.problem.per_value(up)
-            sizes = np.array([len(x.leaves[v]) for x, v in zip(self.problem.ladders, levels, strict=True)])
+            starts, sizes = self.problem.starts(levels), self.problem.sizes(levels)
             bits = bits + kernels.spread_of(
-                self.problem.codes, ancestors, offsets, sizes, *tally.classes, tally.failing
+                self.problem.codes, self.problem.up, starts, sizes, *tally.classes, tally.failing
             )
         return float(bits @ self.weights)
 

@@ -71,9 +71,9 @@ class Evaluator:
         else:
             classes, place = self.problem.placed(levels)
             failing = self.requirement.failing(classes.counts, self._in_file(place), lambda: self._shown(levels))
-        leaves, offsets = self.problem.leaves(levels)
-        found = kernels.add_up(self.problem.codes, leaves, offsets, *classes, failing)
-        n_suppressed, n_classes, squares, shown = found
+        n_suppressed, n_classes, squares, shown = kernels.add_up(
+            self.problem.codes, self.problem.leaves, self.problem.starts(levels), *classes, failing
+        )
         return Tally(n_suppressed, n_classes, squares, shown, classes, failing), failing, place
 
     def kept(self, levels: Levels) -> Flags:
@@ -158,9 +158,8 @@ class Search:
     def _open(self, nodes: Ints) -> Flags:
         """Nodes that could still be safe and cost less than the second best."""
         n_low = self.ground.n_low(nodes)
-        fresh = np.array([tuple(node) not in self.ground.known for node in nodes.tolist()])
         cheap = self.evaluator.quality.floor(nodes, n_low) < self._worst
-        return np.asarray(fresh & (n_low <= self.evaluator.limit) & cheap)
+        return np.asarray(self.ground.fresh(nodes) & (n_low <= self.evaluator.limit) & cheap)
 
     def _explore(self, nodes: Ints) -> None:
         while len(nodes) and not self._spent:
@@ -168,25 +167,26 @@ class Search:
             if not len(still):
                 return
             node = nodes[still[0]]
-            self._bisect(self.ground.path(node))
-            if not self._spent and self._open(node[None])[0]:
+            if self._bisect(self.ground.path(node)) and not self._spent:
                 self._look(node)
             nodes = nodes[still[0] + 1 :]
 
-    def _bisect(self, path: Ints) -> None:
-        """Look at nodes of a path from bottom to top around the boundary of what is safe or cheap enough."""
+    def _bisect(self, path: Ints) -> bool:
+        """Look at nodes of a path around the boundary of what is safe or cheap enough; is its beginning still open?"""
         low, high = 0, len(path) - 1
+        floors, still = self.ground.bare_floor(path), self._open(path)
         while low <= high and not self._spent:
             middle = (low + high) // 2
-            node = path[middle : middle + 1]
-            if self._open(node)[0]:
-                self._look(node[0])
-            dear = self.ground.bare_floor(node)[0] >= self._worst
+            if still[middle]:
+                self._look(path[middle])
+                still = self._open(path)
             # go down while the node is safe and what it says leaves the path's beginning open
-            if dear or (self.ground.n_low(node)[0] <= self.evaluator.limit and self._open(path[:1])[0]):
+            safe = self.ground.n_low(path[middle : middle + 1])[0] <= self.evaluator.limit
+            if floors[middle] >= self._worst or (safe and still[0]):
                 high = middle - 1
             else:
                 low = middle + 1
+        return bool(still[0])
 
     def _look(self, node: Ints) -> None:
         levels: Levels = tuple(node.tolist())

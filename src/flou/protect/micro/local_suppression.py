@@ -45,6 +45,8 @@ from flou.risk.micro.individual import IndividualRisk
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.micro.setting import key_space, require_keys, require_sampling_weights
 
+#: How much of the usual search a quick one does.
+_QUICK = 0.02
 #: Choices of nulls for a key that the exact search may have to weigh.
 _MAX_EXACT = 4_000
 
@@ -76,7 +78,9 @@ class LocalSuppression(Protection):
     )
     by: Columns | None = Field(None, description="within these strata; default: the whole file")
     max_risk: float | None = Field(None, gt=0.0, lt=1.0, description="largest individual risk, by the weights")
-    search: Literal["auto", "exact"] = Field("auto", description="exact: the minimum, of small files")
+    search: Literal["auto", "quick", "exact"] = Field(
+        "auto", description="quick: a first answer, some percent dearer; exact: the minimum, of small files"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> LocalSuppression:
@@ -85,7 +89,7 @@ class LocalSuppression(Protection):
             raise ParameterError("say what the release must meet: k=, or max_risk=.")
         if self.max_risk is not None and (self.subsets is not None or self.by is not None or self.search == "exact"):
             raise ParameterError("max_risk goes with the whole key alone: leave out subsets, by and search.")
-        if self.sense == "orthodox" and (self.subsets or self.by or self.max_risk or self.search == "exact"):
+        if self.sense == "orthodox" and (self.subsets or self.by or self.max_risk or self.search != "auto"):
             raise ParameterError('sense = "orthodox" is for comparison alone: it takes k and importance.')
         if isinstance(self.subsets, int) and (isinstance(self.subsets, bool) or self.subsets < 1):
             raise ParameterError(f"subsets = {self.subsets!r} should be a number of keys, 1 at least.")
@@ -137,10 +141,14 @@ class LocalSuppression(Protection):
                     best=f"k = {n:,}",
                     next_step="Use coarser strata, or drop them.",
                 )
-            solve = null_cells if self.search == "auto" else self._exactly
-            part = solve(codes[rows], table.counts[rows], self.k, cost, requirements)
+            here = codes[rows], table.counts[rows], self.k, cost, requirements
+            part = self._exactly(*here) if self.search == "exact" else null_cells(*here, effort=self._effort)
             parts.append(Nulling(rows[part.key], part.mask, part.n))
         return Nulling(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("key", "mask", "n")))
+
+    @property
+    def _effort(self) -> float:
+        return _QUICK if self.search == "quick" else 1.0
 
     def _exactly(self, codes: Any, counts: Any, k: int, cost: Any, requirements: Any) -> Nulling:
         size = len(codes) << codes.shape[1]
@@ -157,7 +165,7 @@ class LocalSuppression(Protection):
         weights = table.counts.astype(np.float64) if table.weights is None else table.weights
         need = least_weights(self.max_risk, self.k or 1, table.n_records)
         try:
-            return null_cells(codes, table.counts, self.k or 1, cost, weights=weights, need=need)
+            return null_cells(codes, table.counts, self.k or 1, cost, weights=weights, need=need, effort=self._effort)
         except ValueError:
             raise Infeasible(
                 f"An individual risk of {self.max_risk} cannot be reached, not even by a file without keys.",

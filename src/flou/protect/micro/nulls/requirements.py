@@ -13,7 +13,11 @@ ROUNDS = 8
 
 
 def null_for_requirements(
-    codes: NDArray[np.int32], counts: NDArray[np.int64], requirements: Requirements, cost: NDArray[np.float64]
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    requirements: Requirements,
+    cost: NDArray[np.float64],
+    effort: float = 1.0,
 ) -> Nulling:
     """Null cells until every requirement holds, then give back what is not needed."""
     requirements = essential(requirements)
@@ -23,12 +27,12 @@ def null_for_requirements(
         for columns, k in requirements:
             if (class_sizes(codes, nulling, columns) < k).any():
                 broken = True
-                nulling = null_more(codes, nulling, columns, k, cost)
+                nulling = null_more(codes, nulling, columns, k, cost, effort)
         if not broken:
             break
     else:  # k records in all columns together imply k records in any of them
         together = tuple(sorted({j for columns, _ in requirements for j in columns}))
-        nulling = null_more(codes, nulling, together, max(k for _, k in requirements), cost)
+        nulling = null_more(codes, nulling, together, max(k for _, k in requirements), cost, effort)
     return nulling if len(requirements) == 1 else give_back(codes, nulling, requirements, cost)
 
 
@@ -42,14 +46,19 @@ def essential(requirements: Requirements) -> Requirements:
 
 
 def null_more(
-    codes: NDArray[np.int32], nulling: Nulling, columns: tuple[int, ...], k: int, cost: NDArray[np.float64]
+    codes: NDArray[np.int32],
+    nulling: Nulling,
+    columns: tuple[int, ...],
+    k: int,
+    cost: NDArray[np.float64],
+    effort: float,
 ) -> Nulling:
     """Add nulls so that one requirement holds."""
     chosen = list(columns)
     part = release(codes, nulling)[:, chosen]
     _, first, group = np.unique(pack(part, range(len(chosen))), return_index=True, return_inverse=True)
     sizes = np.bincount(group, nulling.n).astype(np.int64)
-    added = null_key(np.ascontiguousarray(part[first]), sizes, cost[chosen], plain_need(k))
+    added = null_key(np.ascontiguousarray(part[first]), sizes, cost[chosen], plain_need(k), effort=effort)
 
     # Both lists, in the order of the groups, cut the same records into runs: cut at all the ends.
     order = np.argsort(group, kind="stable")

@@ -25,13 +25,15 @@ def null_cells(
     requirements: Requirements | None = None,
     weights: ArrayLike | None = None,
     need: ArrayLike | None = None,
+    effort: float = 1.0,
 ) -> Nulling:
     """Cheap nulls so that every released key is shown by at least k records.
 
     codes: distinct keys [n_keys, d], -1 is null; counts: records of each key; cost: of a null, by
     column (default 1).  requirements: (columns, k) that must hold together instead of the whole key.
     weights and need: a class of c records is safe if its weights sum to need[min(c, len(need) - 1)];
-    then a key is never split.  Raises ValueError if there are too few records.
+    then a key is never split.  effort: how long to search, 1 for a few seconds.  Raises ValueError if
+    there are too few records.
     """
     codes = np.ascontiguousarray(codes, np.int32)
     counts = np.asarray(counts, np.int64)
@@ -41,12 +43,14 @@ def null_cells(
     if weights is not None and need is not None:
         if requirements is not None:
             raise ValueError("requirements cannot be combined with weights")
-        return null_by_weight(codes, counts, cost, np.asarray(weights, np.float64), np.asarray(need, np.float64))
+        return null_by_weight(
+            codes, counts, cost, np.asarray(weights, np.float64), np.asarray(need, np.float64), effort
+        )
     if requirements is None:
         requirements = [(tuple(range(codes.shape[1])), k)]
     if counts.sum() < max((least for _, least in requirements), default=0):
         raise ValueError("there are fewer records than a class needs")
-    return null_for_requirements(codes, counts, requirements, cost)
+    return null_for_requirements(codes, counts, requirements, cost, effort)
 
 
 def null_by_weight(
@@ -55,10 +59,11 @@ def null_by_weight(
     cost: NDArray[np.float64],
     weights: NDArray[np.float64],
     need: NDArray[np.float64],
+    effort: float = 1.0,
 ) -> Nulling:
     """Null whole keys until the classes have the weights they need."""
     for slack in (0.0, 1e-9):  # sums that the search keeps up to date may be off in the last digits
-        nulling = null_key(codes, counts, cost, need * (1 + slack), weights)
+        nulling = null_key(codes, counts, cost, need * (1 + slack), weights, effort)
         _, group = np.unique(pack(release(codes, nulling), range(codes.shape[1])), return_inverse=True)
         sizes = np.bincount(group, nulling.n).astype(np.int64)
         if is_safe(sizes, np.bincount(group, weights[nulling.key]).astype(np.float64), need).all():

@@ -18,7 +18,7 @@ TABLE_CELLS = 60_000_000  # keys x patterns of the table that the search works o
 TINY = 300  # units; a problem as small as that is searched more widely
 MANY = 20_000  # units; up to that the search also starts around the units that were safe
 STEPS_PER_SEED = 500
-QUICK_WORK = 2_000_000_000
+QUICK_WORK = 2_000_000_000  # a few seconds
 WORK_PER_SEED = 14_000  # a step and a half, for six columns and k = 3
 
 
@@ -127,8 +127,8 @@ def construct(problem: Problem, state: State, waiting: NDArray[np.int32], least:
     return waiting
 
 
-def search(problem: Problem, state: State, seeds: NDArray[np.int32], least: int) -> None:
-    """Improve the placement by ruin and recreate; the effort depends on the input alone."""
+def search(problem: Problem, state: State, seeds: NDArray[np.int32], least: int, effort: float) -> None:
+    """Improve the placement by ruin and recreate; how long depends on the input and the effort alone."""
     tiny = len(problem.unit_key) <= TINY
     reach = (8 if tiny else 4) * least  # units that are placed anew in a step, at most
     size = 8 * least + 16  # and room for the rest of their classes
@@ -137,7 +137,7 @@ def search(problem: Problem, state: State, seeds: NDArray[np.int32], least: int)
         np.empty(size, np.int32), np.empty(size, np.int16), np.empty(size), np.empty(size, np.int32),
         np.zeros(len(state.records), np.int32), np.zeros(n_slots, np.int32), np.empty(n_slots, np.int64),
     )  # fmt: skip
-    steps = count_steps(len(seeds), len(problem.cost) * reach**2)
+    steps = count_steps(len(seeds), len(problem.cost) * reach**2, effort)
     epochs = 50 if steps > 20 * len(seeds) else 1  # with few steps, only go downhill
     hottest = 0.0 if epochs == 1 else (1.0 if tiny else 0.2) * problem.cost[problem.cost > 0].min(initial=1.0)
     total = best = 0.0
@@ -151,12 +151,12 @@ def search(problem: Problem, state: State, seeds: NDArray[np.int32], least: int)
     state.place[:] = best_place
 
 
-def count_steps(n_seeds: int, work: int) -> int:
+def count_steps(n_seeds: int, work: int, effort: float) -> int:
     """How many steps the search takes, if a step takes this much work.
 
     Many steps for each seed while that is quick, and in any case some work for each seed.
     """
-    return int(min(STEPS_PER_SEED * n_seeds, max(QUICK_WORK // work, WORK_PER_SEED * n_seeds // work)))
+    return int(effort * min(STEPS_PER_SEED * n_seeds, max(QUICK_WORK // work, WORK_PER_SEED * n_seeds // work)))
 
 
 def as_nulling(
@@ -176,6 +176,7 @@ def null_key(
     cost: NDArray[np.float64],
     need: NDArray[np.float64],
     weights: NDArray[np.float64] | None = None,
+    effort: float = 1.0,
 ) -> Nulling:
     """Null cells until every class of the whole key is safe.
 
@@ -189,7 +190,7 @@ def null_key(
     # A safe key whose own pattern is not among those stays out of it.
     active = np.flatnonzero((counts > 0) & (~settled | np.isin(own, patterns)))
     nulling = place_keys(
-        codes[active], counts[active], cost, need, None if weights is None else weights[active], patterns
+        codes[active], counts[active], cost, need, None if weights is None else weights[active], patterns, effort
     )
     if nulling is None:
         return null_everything(codes, counts, need, weights)
@@ -208,6 +209,7 @@ def place_keys(
     need: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
     patterns: NDArray[np.int64],
+    effort: float,
 ) -> Nulling | None:
     """Place every key at nodes of the given patterns; None if the greedy start finds no way."""
     least = int(np.flatnonzero(np.isfinite(need))[0])
@@ -222,7 +224,7 @@ def place_keys(
     waiting = construct(problem, state, waiting, least, lend=weights is None)
     if not kernels.put_leftovers(problem, state, waiting):
         return None
-    search(problem, state, seeds, least)
+    search(problem, state, seeds, least, effort)
     return as_nulling(problem, state, counts, patterns, own)
 
 

@@ -8,7 +8,7 @@ transformation, which repeats a whole search and settles only the classes of its
 
 k released records show the very same key, nulls included, on the whole file: that is verified on the output. Values
 of one column at several levels are awkward to tabulate: that is the price of the detail.
-References: Prasser et al. (2016) for the local transformation.
+References: Prasser et al. (2020) for the local transformation.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator
 class LocalRecode(Protection):
     """Bring each class of records to the finest levels that the models allow it: `LocalRecode(k=5)`.
 
-    Reference: Prasser et al. (2016). The step carries `.granularity` (1: nothing lost, 0: everything), `.n_suppressed`
+    Reference: Prasser et al. (2020). The step carries `.granularity` (1: nothing lost, 0: everything), `.n_suppressed`
     and `.n_levels`, the number of different choices of levels in use.
     """
 
-    reference: ClassVar[str] = "prasser2016"
+    reference: ClassVar[str] = "prasser2020"
     title: ClassVar[str] = "local recoding"
     chooses_keys: ClassVar[bool] = True
 

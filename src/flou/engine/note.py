@@ -13,6 +13,8 @@ class Note:
 
     text: str
     values: dict[str, object] = field(default_factory=dict)
+    #: Whether it says something of the original that the public does not see.
+    internal: bool = False
 
     def __str__(self) -> str:
         return self.text.format(**{k: plain_text(v) for k, v in self.values.items()})

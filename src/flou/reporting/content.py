@@ -118,7 +118,7 @@ class Content(RiskSection):
                 "name": step.method.name(),
                 "settings": settings_text(self._settings(step.method.shown_settings())),
                 "changed": self._changed_columns(step) if self.public else self._changed_values(step),
-                "notes": [self.note(n) for n in step.notes],
+                "notes": [self.note(n) for n in step.notes if not (self.public and n.internal)],
             }
 
     def _settings(self, settings: dict[str, Any]) -> dict[str, Any]:

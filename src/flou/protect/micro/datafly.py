@@ -20,7 +20,7 @@ from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect.micro.generalise import NoHierarchyChoice
 from flou.protect.micro.lattice.key_file import KeyFile
-from flou.protect.micro.lattice.outcome import levels_note, release_at
+from flou.protect.micro.lattice.outcome import levels_notes, release_at
 from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.lattice.quality import quality_of
 from flou.protect.micro.lattice.requirement import models_of
@@ -52,12 +52,13 @@ class Datafly(Protection):
         levels: Levels = (0,) * len(file.problem.ladders)
         seen = evaluator.evaluate(levels)
         n_steps = 0
-        while not seen.safe:
+        # a file that is suppressed whole is no release
+        while not seen.safe or (seen.n_suppressed == n and levels != file.problem.heights):
             levels = _raised(file, levels)
             seen = evaluator.evaluate(levels)
             n_steps += 1
         figures = {"score": seen.score, "n_steps": n_steps}
-        return release_at(file, levels, figures, {}, (levels_note(file, levels, seen.score, "loss"),))
+        return release_at(file, levels, limit, figures, {}, levels_notes(file, levels, seen.score, "loss"))
 
 
 def _raised(file: KeyFile, levels: Levels) -> Levels:

@@ -23,7 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainSerializer, WithJsonSchema, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import Infeasible, ParameterError
+from flou.engine.errors import Infeasible, ParameterError, PlanError
 from flou.engine.method import Measures, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs, Share
@@ -33,7 +33,7 @@ from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.blocking import blocked
 from flou.protect.micro.lattice.frontier import Frontier, trace_frontier
 from flou.protect.micro.lattice.key_file import KeyFile
-from flou.protect.micro.lattice.outcome import levels_note, release_at
+from flou.protect.micro.lattice.outcome import levels_notes, release_at
 from flou.protect.micro.lattice.picture import LatticeView
 from flou.protect.micro.lattice.quality import NAMES, QualityName, quality_of
 from flou.protect.micro.lattice.requirement import models_of
@@ -80,7 +80,20 @@ class Generalise(Protection):
     def _consistent(self) -> Generalise:
         models_of(self.k, self.models)
         check_importance(self.importance)
+        if self.importance is not None and self.quality in ("discernibility", "average_class_size"):
+            raise ParameterError(
+                f"quality = {self.quality!r} goes by class sizes alone: it has no place for importance."
+            )
         return self
+
+    def to_table(self, *, masked: bool = False) -> dict[str, Any]:
+        if not isinstance(self.quality, str):
+            raise PlanError(f"A plan cannot hold a function: quality is one of {', '.join(NAMES)} there.")
+        return super().to_table(masked=masked)
+
+    def fingerprint(self) -> str:
+        plain = self if isinstance(self.quality, str) else self.model_copy(update={"quality": "loss"})
+        return super(Generalise, plain).fingerprint() + str(_name_of(self.quality))
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         file = KeyFile.of(data, models_of(self.k, self.models), self.no_hierarchy)
@@ -90,7 +103,8 @@ class Generalise(Protection):
         if found.best is None:
             raise self._infeasible(file, found)
         figures, details = _carried(file, found, LatticeView(evaluator, found, data.native_kind))
-        return release_at(file, found.best.levels, figures, details, _notes(file, found, self.quality))
+        notes = _notes(file, found, self.quality)
+        return release_at(file, found.best.levels, evaluator.limit, figures, details, notes)
 
     def frontier(self, people: Any, k: Sequence[int] = tuple(range(2, 21))) -> Frontier:
         """The optimum for every k asked for and every suppression limit, from one traversal of the lattice."""
@@ -146,8 +160,8 @@ def _carried(file: KeyFile, found: Found, lattice: LatticeView) -> tuple[dict[st
 
 def _notes(file: KeyFile, found: Found, quality: object) -> tuple[Note, ...]:
     assert found.best is not None
-    levels = levels_note(file, found.best.levels, found.best.score, quality)
+    notes = levels_notes(file, found.best.levels, found.best.score, quality)
     if found.complete:
-        return (levels,)
+        return notes
     text = "the search ended with its budget of {n} nodes: no safe node scores below {bound}"
-    return levels, Note(text, {"n": len(found.evaluated), "bound": f"{found.bound:.6g}"})
+    return *notes, Note(text, {"n": len(found.evaluated), "bound": round(found.bound, 6)}, internal=True)

@@ -2,9 +2,10 @@
 
 Where global recoding brings everybody to the same levels, here every class of records has its own: "45" for those
 who are many, "40-49" for those who are few. The nodes of the lattice are gone through from the one that costs least;
-at each, the classes that meet the models, of the records that are left, are settled there; the search is repeated on
-what is left until nothing more can be settled, and what remains is suppressed. This goes further than ARX's local
-transformation, which repeats a whole search and settles only the classes of its optimum.
+at each, the classes that meet the models, of the records that are left, are settled there, and the search goes on
+with what is left. Where too many records remain, as may happen with models beyond k, classes that were settled are
+taken in with them at coarser levels where that costs less than suppressing them; the rest is suppressed. This goes
+further than ARX's local transformation, which repeats a whole search and settles only the classes of its optimum.
 
 k released records show the very same key, nulls included, on the whole file: that is verified on the output. Values
 of one column at several levels are awkward to tabulate: that is the price of the detail.
@@ -13,6 +14,9 @@ References: Prasser et al. (2020) for the local transformation.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from itertools import chain, islice
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +25,7 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.engine.method import Measures, Protection
 from flou.engine.note import Note
-from flou.engine.parameters import Pairs
+from flou.engine.parameters import Pairs, Share
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
@@ -35,6 +39,7 @@ from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.lattice.quality import Floats, quality_of
 from flou.protect.micro.lattice.requirement import models_of
 from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator
+from flou.protect.micro.lattice.taking_in import take_in
 
 
 class LocalRecode(Protection):
@@ -50,6 +55,7 @@ class LocalRecode(Protection):
 
     models: Measures = Field((), description="privacy models that the release must meet")
     k: int | None = Field(None, ge=1, description="short for k-anonymity among the models")
+    suppression_limit: Share = Field(0.01, description="largest share of records that may lose every key")
     importance: Pairs | None = Field(None, description="what each key counts for; 1 unless given")
     max_nodes: int = Field(MAX_OPTIMAL, ge=1, description="nodes of the lattice that are gone through at most")
     no_hierarchy: NoHierarchyChoice = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
@@ -62,14 +68,15 @@ class LocalRecode(Protection):
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         file = KeyFile.of(data, models_of(self.k, self.models), self.no_hierarchy)
-        levels = self._settled(file)
+        limit = math.floor(self.suppression_limit * file.problem.n_records + 1e-9)
+        levels = self._settled(file, limit)
         codes, labels, shares = _shown(file, levels)
         n_levels = len(np.unique(levels[levels[:, 0] >= 0], axis=0))
         figures = {"granularity": granularity(file, shares), "n_levels": n_levels}
-        note = Note("granularity {granularity}", {"granularity": f"{figures['granularity']:.4f}"})
-        return release_mixed(file, codes, labels, figures, (note,))
+        note = Note("granularity {granularity}", {"granularity": round(figures["granularity"], 4)}, internal=True)
+        return release_mixed(file, codes, labels, limit, figures, (note,))
 
-    def _settled(self, file: KeyFile) -> Ints:
+    def _settled(self, file: KeyFile, limit: int) -> Ints:
         """The levels of each distinct key; -1 for those that are suppressed."""
         problem = file.problem
         quality = quality_of("mean_loss", problem, file.weights(self.importance), file.requirement.min_size)
@@ -77,24 +84,27 @@ class LocalRecode(Protection):
         levels = np.full((problem.n_keys, len(problem.ladders)), -1, dtype=np.int64)
         left = np.arange(problem.n_keys, dtype=np.int32)
         rest = Evaluator(problem, file.requirement, quality, problem.n_records)
-        top: Levels = problem.heights
-        n_nodes = 0
-        for chunk in ground.chunks():
-            tell("protect: local_recode", problem.n_keys - len(left), problem.n_keys)
-            for node in [*map(tuple, chunk.tolist()), *([top] if n_nodes >= self.max_nodes else [])]:
-                kept = rest.kept(node)
-                if not kept.any():
-                    continue
-                levels[left[kept]] = node
-                left = left[~kept]
-                if not len(left) or problem.counts[left].sum() < file.requirement.min_size:
-                    return levels
-                part = problem.subset(levels[:, 0] < 0)
-                rest = Evaluator(part, file.requirement, quality, part.n_records, left)
-            n_nodes += len(chunk)
-            if n_nodes > self.max_nodes:
+        for i, node in enumerate(chain(islice(_each(ground), self.max_nodes), [problem.heights])):
+            if i % 256 == 0:
+                tell("protect: local_recode", problem.n_keys - len(left), problem.n_keys)
+            kept = rest.kept(node)
+            if not kept.any():
+                continue
+            levels[left[kept]] = node
+            left = left[~kept]
+            if problem.counts[left].sum() < file.requirement.min_size:
                 break
+            part = problem.subset(levels[:, 0] < 0)
+            rest = Evaluator(part, file.requirement, quality, part.n_records, left)
+        if problem.counts[left].sum() > limit:
+            take_in(file, quality, levels)
         return levels
+
+
+def _each(ground: Ground) -> Iterator[Levels]:
+    """Every node, cheapest first."""
+    for chunk in ground.chunks():
+        yield from map(tuple, chunk.tolist())
 
 
 def _shown(file: KeyFile, levels: Ints) -> tuple[Codes, list[list[str]], Floats]:

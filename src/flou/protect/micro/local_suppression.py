@@ -111,7 +111,7 @@ class LocalSuppression(Protection):
             "cost": float(mask_costs(nulling.mask, cost) @ nulling.n),
         }
         text = "{n_nulls} values were nulled, in {n_changed} of {n_records} records"
-        notes = [Note(text, {**figures, "n_records": table.n_records})]
+        notes = [Note(text, {**figures, "n_records": table.n_records}, internal=True)]
         if self.sense == "orthodox":
             notes.append(_ORTHODOX)
         return Outcome(

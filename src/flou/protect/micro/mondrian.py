@@ -5,8 +5,8 @@ cut is left; the records of a part then show the same: numbers their range, "23-
 their hierarchy that holds them all, or `*`. Cuts on a key with hierarchy follow its groups; numbers need none.
 
 It adapts to where records are dense and usually keeps more detail than any global recoding, but its ranges differ
-from part to part, and a range says that somebody has its ends. Parts do not overlap, so k records show the very same
-key: verified on the output.
+from part to part, what parts show may overlap, and a range says that somebody has its ends. k records show the very
+same key, or whatever else the models ask of a class: verified on the output.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Mondrian(Protection):
             labels.append(names)
         figures = {"n_classes": int(parts.max()) + 1, "granularity": granularity(file, shares)}
         text = "{n_classes} classes; granularity {granularity}"
-        note = Note(text, {"n_classes": figures["n_classes"], "granularity": f"{figures['granularity']:.4f}"})
-        return release_mixed(file, codes, labels, figures, (note,))
+        note = Note(text, {**figures, "granularity": round(figures["granularity"], 4)}, internal=True)
+        return release_mixed(file, codes, labels, 0, figures, (note,))
 
 
 def _partition(file: KeyFile, axes: list[Line], weights: Floats) -> Ints:

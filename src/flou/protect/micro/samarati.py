@@ -25,7 +25,7 @@ from flou.protect.micro.generalise import NoHierarchyChoice
 from flou.protect.micro.lattice.blocking import blocked
 from flou.protect.micro.lattice.ground import Dense
 from flou.protect.micro.lattice.key_file import KeyFile
-from flou.protect.micro.lattice.outcome import levels_note, release_at
+from flou.protect.micro.lattice.outcome import levels_notes, release_at
 from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.lattice.quality import QualityName, quality_of
 from flou.protect.micro.lattice.requirement import models_of
@@ -73,7 +73,8 @@ class Samarati(Protection):
         if best is None:
             raise blocked(file)
         figures = {"score": best.score, "height": height, "n_evaluated": n_evaluated}
-        return release_at(file, best.levels, figures, {}, (levels_note(file, best.levels, best.score, self.quality),))
+        notes = levels_notes(file, best.levels, best.score, self.quality)
+        return release_at(file, best.levels, limit, figures, {}, notes)
 
 
 def _lowest(evaluator: Evaluator) -> tuple[int, Evaluation | None, int]:

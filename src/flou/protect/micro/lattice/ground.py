@@ -44,6 +44,15 @@ class Ground:
         """The least number of records that nodes suppress, by what is known above them."""
         raise NotImplementedError
 
+    def open_floor(self, limit: int) -> float:
+        """The least that a node can cost which was not evaluated and may be safe."""
+        raise NotImplementedError
+
+    def _least_open(self, nodes: Ints, limit: int) -> float:
+        n_low = self.n_low(nodes)
+        still = self.fresh(nodes) & (n_low <= limit)
+        return float(self.quality.floor(nodes[still], n_low[still]).min(initial=np.inf))
+
     def fresh(self, nodes: Ints) -> NDArray[np.bool_]:
         """Nodes that were not evaluated yet."""
         return np.array([tuple(node) not in self.known for node in nodes.tolist()])
@@ -80,6 +89,9 @@ class Dense(Ground):
             yield self.nodes[order[start : start + CHUNK]]
         self.next_floor = np.inf
 
+    def open_floor(self, limit: int) -> float:
+        return self._least_open(self.nodes, limit)
+
     def fresh(self, nodes: Ints) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = self._fresh[nodes @ self._strides]
         return found
@@ -105,11 +117,18 @@ class Sparse(Ground):
         super().__init__(quality)
         self._levels = np.zeros((0, len(self.heights)), dtype=np.int64)
         self._low = np.zeros(0, dtype=np.int64)
+        bottom = (0,) * len(self.heights)
+        self._heap: list[tuple[float, Levels]] = [(float(self.bare_floor(np.array([bottom]))[0]), bottom)]
+        self._chunk = np.zeros((0, len(self.heights)), dtype=np.int64)
+
+    def open_floor(self, limit: int) -> float:
+        # nodes above those in the heap cost no less than they do
+        left = self._heap[0][0] if self._heap else np.inf
+        return min(left, self._least_open(self._chunk, limit))
 
     def chunks(self) -> Iterator[Ints]:
-        bottom = (0,) * len(self.heights)
-        heap: list[tuple[float, Levels]] = [(float(self.bare_floor(np.array([bottom]))[0]), bottom)]
-        seen = {bottom}
+        heap = self._heap
+        seen = {heap[0][1]}
         while heap:
             self.next_floor = heap[0][0]
             taken: list[Levels] = []
@@ -121,7 +140,8 @@ class Sparse(Ground):
                     floors = self.bare_floor(np.array(above))
                     for floor, up in zip(floors.tolist(), above, strict=True):
                         heapq.heappush(heap, (floor, up))
-            yield np.array(taken)
+            self._chunk = np.array(taken)
+            yield self._chunk
         self.next_floor = np.inf
 
     def _above(self, node: Levels) -> list[Levels]:

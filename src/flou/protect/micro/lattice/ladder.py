@@ -72,7 +72,7 @@ def ladders(data: Microdata, table: KeyTable, no_hierarchy: NoHierarchy = "refus
             f"(flou.Hierarchy.suggest(people, {bare[0]!r}) makes a first one), or have them shown or hidden as a whole "
             'with no_hierarchy = "suppress".'
         )
-    codes = np.ascontiguousarray(table.codes.T)
+    codes = table.codes.T.copy()  # the table's own stay as they are
     made = []
     for j, column in enumerate(table.columns):
         known = table.categories[j]

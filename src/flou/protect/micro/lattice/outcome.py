@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from flou.engine.errors import Infeasible
 from flou.engine.note import Note
 from flou.engine.release import Outcome
-from flou.engine.values import figure_text
+from flou.engine.values import percent
 from flou.protect.micro.lattice.key_file import KeyFile, hide
 from flou.protect.micro.lattice.ladder import Codes
 from flou.protect.micro.lattice.problem import Levels
@@ -20,11 +21,16 @@ from flou.protect.micro.shown_keys import Shown, mixed_schema, show
 
 
 def release_at(
-    file: KeyFile, levels: Levels, figures: Mapping[str, Any], details: Mapping[str, Any], notes: tuple[Note, ...] = ()
+    file: KeyFile,
+    levels: Levels,
+    limit: int,
+    figures: Mapping[str, Any],
+    details: Mapping[str, Any],
+    notes: tuple[Note, ...] = (),
 ) -> Outcome:
-    """Every key at one level; classes that fail the models are suppressed."""
-    codes = file.problem.shown_codes(levels)
-    suppressed, dropped = file.settle(codes)
+    """Every key at one level; classes that fail the models are suppressed, no more than `limit` records."""
+    suppressed, dropped = file.settle(file.problem.shown_codes(levels))
+    require_limit(file, suppressed, dropped, limit)
     shown = file.shown_at(levels, suppressed, dropped)
     released = show(file.data, shown, schema_at(file.data, file, levels))
     chosen = dict(zip(file.table.columns, levels, strict=True))
@@ -42,11 +48,13 @@ def release_mixed(
     file: KeyFile,
     codes: Codes,
     labels: list[list[str]],
+    limit: int,
     figures: Mapping[str, Any],
     notes: tuple[Note, ...] = (),
 ) -> Outcome:
     """Each key with values of its own: `codes` point into the labels of each column, -1 for null."""
     suppressed, dropped = file.settle(codes)
+    require_limit(file, suppressed, dropped, limit)
     columns = {}
     for j, column in enumerate(file.table.columns):
         old = file.table.frame[column]
@@ -67,12 +75,24 @@ def release_mixed(
     )
 
 
-def levels_note(file: KeyFile, levels: Levels, score: float, quality: object) -> Note:
+def levels_notes(file: KeyFile, levels: Levels, score: float, quality: object) -> tuple[Note, ...]:
     """The chosen levels in words, and what they cost."""
     shown = ", ".join(f"{c} {v}" for c, v in zip(file.table.columns, levels, strict=True))
-    text = f"{score:.6f}" if score < 1 else figure_text(score)
     name = quality.replace("_", " ") if isinstance(quality, str) else "score"
-    return Note("levels: {levels}; {type_quality} {score}", {"levels": shown, "type_quality": name, "score": text})
+    cost = {"type_quality": name, "score": round(score, 6)}
+    return Note("levels: {levels}", {"levels": shown}), Note("{type_quality} {score}", cost, internal=True)
+
+
+def require_limit(file: KeyFile, suppressed: Flags, dropped: Flags, limit: int) -> None:
+    """Refuse to lose more records than the user allows."""
+    n = int(file.table.counts[dropped].sum()) if dropped.any() else file.n_hidden(suppressed)
+    if n > limit:
+        total = file.problem.n_records
+        raise Infeasible(
+            f"The models cannot be met without suppressing more records than suppression_limit allows ({limit:,}).",
+            best=f"{n:,} of {total:,} records ({percent(n / total)}%) suppressed",
+            next_step="Raise suppression_limit, or ask for less.",
+        )
 
 
 def suppression_notes(n_suppressed: int, dropped: Flags) -> tuple[Note, ...]:
@@ -81,7 +101,7 @@ def suppression_notes(n_suppressed: int, dropped: Flags) -> tuple[Note, ...]:
         text = "{n_suppressed} records were suppressed; together they do not meet the models, so they were dropped"
     else:
         text = "{n_suppressed} records were suppressed: every key of theirs is null"
-    return (Note(text, {"n_suppressed": n_suppressed}),) if n_suppressed or dropped.any() else ()
+    return (Note(text, {"n_suppressed": n_suppressed}, internal=True),) if n_suppressed or dropped.any() else ()
 
 
 def granularity(file: KeyFile, shares: np.ndarray[Any, np.dtype[np.float64]]) -> float:

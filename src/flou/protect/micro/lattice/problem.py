@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class Problem:
     def _kept(self) -> _Kept:
         return _Kept(len(self.ladders))
 
-    def subset(self, rows: NDArray[np.bool_]) -> Problem:
+    def subset(self, rows: NDArray[Any]) -> Problem:
         """The same lattice over some of the keys."""
         return Problem(self.ladders, np.ascontiguousarray(self.codes[:, rows]), self.counts[rows])
 

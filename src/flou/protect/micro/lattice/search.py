@@ -134,14 +134,13 @@ class Search:
         for chunk in self.ground.chunks():
             if self.ground.next_floor >= self._worst:
                 break
+            self._n_looks += len(chunk)
+            self._explore(chunk)
             if self._spent:
                 complete = False
                 break
-            self._n_looks += len(chunk)
-            self._explore(chunk)
-        complete = complete and not self._spent
         best = np.inf if self.best is None else self.best.score
-        bound = best if complete else min(best, self.ground.next_floor)
+        bound = best if complete else min(best, self.ground.open_floor(self.evaluator.limit))
         return Found(self.best, self.second, bound, complete, self.evaluated, self.ground)
 
     @property

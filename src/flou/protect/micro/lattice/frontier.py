@@ -57,25 +57,32 @@ class Frontier:
         import altair as alt
 
         words = Words(language)
+        names = [f"{words.number(100 * limit)}\u202f%" if language == "fr" else f"{100 * limit:g}%" for limit in limits]
         rows = []
-        for limit in limits:
+        for limit, name in zip(limits, names, strict=True):
             held = self.frame.filter(pl.col("suppression_limit") <= limit)
             best = held.group_by("k").agg(pl.col("score").min()).sort("k")
-            rows += [{"k": k, "score": score, "limit": words.share(limit)} for k, score in best.iter_rows()]
-        order = [words.share(limit) for limit in limits]
-        dashes = [[1, 0], [8, 3], [5, 3], [3, 2], [2, 2], [1, 3]]
+            rows += [{"k": k, "score": score, "limit": name} for k, score in best.iter_rows()]
+        number = "format(datum.value, '~g')"
+        label = f"replace({number}, '.', ',')" if language == "fr" else number
         base = alt.Chart(alt.InlineData(values=rows)).encode(
             x=alt.X("k:Q", title="k", axis=alt.Axis(tickMinStep=1), scale=alt.Scale(zero=False, nice=False)),
-            y=alt.Y("score:Q", title=words("cost of the best generalisation")),
+            y=alt.Y("score:Q", title=words("cost of the best generalisation"), axis=alt.Axis(labelExpr=label)),
             color=alt.Color(
                 "limit:N",
-                sort=order,
-                scale=alt.Scale(domain=order),
-                title=words("records that may be suppressed"),
+                scale=alt.Scale(domain=names, range=_shades(len(names))),
+                legend=alt.Legend(title=words("records that may be suppressed"), titleLimit=400, orient="top"),
             ),
-            strokeDash=alt.StrokeDash("limit:N", sort=order, scale=alt.Scale(domain=order, range=dashes)),
+            shape=alt.Shape("limit:N", scale=alt.Scale(domain=names)),
         )
-        return styled(base.mark_line(point=True, interpolate="step-after").properties(width=460, height=260))
+        drawn = base.mark_line(interpolate="step-after") + base.mark_point(filled=True, size=34, opacity=1)
+        return styled(drawn.properties(width=500, height=280))
+
+
+def _shades(n: int) -> list[str]:
+    """From dark to light, ending in the alert colour's neighbourhood: told apart in grey print as well."""
+    shades = ["#16324f", "#2f5d8a", "#5b8db8", "#8fb4d3", "#e39a63", "#c2541a"]
+    return [shades[i % len(shades)] for i in range(n)]
 
 
 def trace_frontier(problem: Problem, quality: Quality, ks: Sequence[int], kind: native.Kind) -> Frontier:

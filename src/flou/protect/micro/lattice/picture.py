@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: A node is one of these.
 STATUS = ("chosen", "safe", "unsafe", "not looked at")
+#: Lattices that are drawn with every step and label.
+_SMALL = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,38 +72,66 @@ class LatticeView:
         return [STATUS[i] for i in status]
 
     def plot(self, language: str = "en") -> alt.Chart:
-        """Every node a dot, by the sum of its levels; within a row the cheaper stand to the left."""
+        """Every node a dot, by the sum of its levels; within a row the cheaper stand to the left.
+
+        Of small lattices the steps from node to node are drawn and the levels written beside the dots.
+        """
         import altair as alt
 
         words = Words(language)
-        columns = [ladder.column for ladder in self.evaluator.problem.ladders]
-        frame = self._frame.with_columns(height=pl.sum_horizontal(columns), cost=pl.coalesce("score", "floor"))
-        frame = frame.sort("height", "cost").with_columns(
-            across=(pl.int_range(pl.len()).over("height") - (pl.len().over("height") - 1) / 2)
-        )
-        names = {name: words(name) for name in STATUS}
-        rows = [
-            {
-                "across": row["across"],
-                "height": row["height"],
-                "status": names[row["status"]],
-                "levels": ", ".join(f"{c} {row[c]}" for c in columns),
-            }
-            for row in sorted(frame.iter_rows(named=True), key=lambda r: -STATUS.index(r["status"]))
-        ]
-        size = 60 if len(rows) < 200 else 18
-        colours = [INK, CALM, ALERT, "#d3d7dc"]
-        base = alt.Chart(alt.InlineData(values=rows)).encode(
-            x=alt.X("across:Q", axis=None),
-            y=alt.Y("height:Q", title=words("sum of the levels"), axis=alt.Axis(tickMinStep=1, grid=False)),
+        rows = self._drawn(words)
+        small = len(rows) <= _SMALL
+        names = [words(name) for name in STATUS]
+        ends = [min(r["across"] for r in rows) - 0.6, max(r["across"] for r in rows) + 0.6]
+        height = alt.Y("height:Q", title=words("sum of the levels"), axis=alt.Axis(tickMinStep=1, grid=False))
+        across = alt.X("across:Q", axis=None, scale=alt.Scale(domain=ends))
+        base = alt.Chart(alt.InlineData(values=rows)).encode(x=across, y=height)
+        dots = base.mark_circle(opacity=1).encode(
             color=alt.Color(
                 "status:N",
-                scale=alt.Scale(domain=[names[s] for s in STATUS], range=colours),
+                scale=alt.Scale(domain=names, range=[INK, CALM, ALERT, "#d3d7dc"]),
                 legend=alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=24, labelLimit=300),
             ),
+            size=alt.condition(alt.datum.status == names[0], alt.value(160), alt.value(60 if small else 18)),
             tooltip=["levels:N", "status:N"],
         )
-        dots = base.mark_circle(opacity=1).encode(
-            size=alt.condition(alt.datum.status == names["chosen"], alt.value(160), alt.value(size))
-        )
-        return styled(dots.properties(width=520, height=300))
+        layers = [dots]
+        if small:
+            steps = alt.Chart(alt.InlineData(values=_steps(rows)))
+            lines = steps.mark_rule(color="#c4cad2").encode(x=across, x2="across_2", y=height, y2="height_2")
+            labels = base.mark_text(dy=14, fontSize=9, color=INK).encode(text="short:N")
+            layers = [lines, dots, labels]
+        return styled(alt.layer(*layers).properties(width=520, height=320))
+
+    def _drawn(self, words: Words) -> list[dict[str, Any]]:
+        """Where each node stands, those to be seen best last."""
+        columns = [ladder.column for ladder in self.evaluator.problem.ladders]
+        frame = self._frame.with_columns(
+            __flou_height=pl.sum_horizontal(columns), __flou_cost=pl.coalesce("score", "floor")
+        ).sort("__flou_height", "__flou_cost")
+        place = pl.int_range(pl.len()).over("__flou_height") - (pl.len().over("__flou_height") - 1) / 2
+        rows = [
+            {
+                "across": row["__flou_across"],
+                "height": row["__flou_height"],
+                "status": words(row["status"]),
+                "levels": ", ".join(f"{c} {row[c]}" for c in columns),
+                "short": " ".join(str(row[c]) for c in columns),
+                "order": STATUS.index(row["status"]),
+            }
+            for row in frame.with_columns(__flou_across=place).iter_rows(named=True)
+        ]
+        return sorted(rows, key=lambda r: -r["order"])
+
+
+def _steps(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """From each node to those one level above it."""
+    at = {tuple(map(int, r["short"].split())): r for r in rows}
+    found = []
+    for levels, row in at.items():
+        for j in range(len(levels)):
+            above = at.get((*levels[:j], levels[j] + 1, *levels[j + 1 :]))
+            if above is not None:
+                ends = {"across": row["across"], "height": row["height"]}
+                found.append({**ends, "across_2": above["across"], "height_2": above["height"]})
+    return found

@@ -141,7 +141,7 @@ class Content(RiskSection):
                 lines.append(self.words("{column}: column dropped", column=label))
                 continue
             lines.append(self.words("{column}: {n} values changed", column=label, n=change.n_changed))
-            if change.n_values_before is not None:
+            if change.n_values_before != change.n_values_after:
                 text = "{column}: {before} distinct values became {after}"
                 counts = {"before": change.n_values_before, "after": change.n_values_after}
                 lines.append(self.words(text, column=label, **counts))

@@ -7,7 +7,6 @@ suppressed. Reference: Sweeney (1997), (2002).
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 import numpy as np
@@ -18,8 +17,8 @@ from flou.engine.method import Protection
 from flou.engine.parameters import Share
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
-from flou.protect.micro.generalise import NoHierarchyChoice
 from flou.protect.micro.lattice.key_file import KeyFile
+from flou.protect.micro.lattice.modelled import NoHierarchy
 from flou.protect.micro.lattice.outcome import levels_notes, release_at
 from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.lattice.quality import quality_of
@@ -41,12 +40,12 @@ class Datafly(Protection):
     suppression_limit: Share | None = Field(
         None, description="largest share of records to suppress; default: k records"
     )
-    no_hierarchy: NoHierarchyChoice = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
+    no_hierarchy: NoHierarchy = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         file = KeyFile.of(data, models_of(self.k, ()), self.no_hierarchy)
         n = file.problem.n_records
-        limit = self.k if self.suppression_limit is None else math.floor(self.suppression_limit * n + 1e-9)
+        limit = self.k if self.suppression_limit is None else file.limit(self.suppression_limit)
         quality = quality_of("loss", file.problem, np.ones(len(file.problem.ladders)), self.k)
         evaluator = Evaluator(file.problem, file.requirement, quality, limit)
         levels: Levels = (0,) * len(file.problem.ladders)

@@ -16,7 +16,6 @@ References: Kohlmayer et al. (2012); Prasser & Kohlmayer (2015) for the measures
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -24,7 +23,6 @@ from pydantic import Field, PlainSerializer, WithJsonSchema, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import Infeasible, ParameterError, PlanError
-from flou.engine.method import Measures, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs, Share
 from flou.engine.randomness import Draws
@@ -33,10 +31,10 @@ from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.blocking import blocked
 from flou.protect.micro.lattice.frontier import Frontier, trace_frontier
 from flou.protect.micro.lattice.key_file import KeyFile
+from flou.protect.micro.lattice.modelled import Modelled, NoHierarchy
 from flou.protect.micro.lattice.outcome import levels_notes, release_at
 from flou.protect.micro.lattice.picture import LatticeView
 from flou.protect.micro.lattice.quality import NAMES, QualityName, quality_of
-from flou.protect.micro.lattice.requirement import models_of
 from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator, Found, Search
 
 
@@ -48,11 +46,9 @@ def _name_of(quality: object) -> object:
 QualityChoice = Annotated[
     QualityName | Callable[..., float], PlainSerializer(_name_of), WithJsonSchema({"type": "string", "enum": [*NAMES]})
 ]
-#: What a key without hierarchy means.
-NoHierarchyChoice = Literal["refuse", "suppress"]
 
 
-class Generalise(Protection):
+class Generalise(Modelled):
     """Bring every key to one level of its hierarchy, the best choice there is: `Generalise(k=5)`.
 
     Reference: Kohlmayer et al. (2012).
@@ -63,10 +59,7 @@ class Generalise(Protection):
 
     reference: ClassVar[str] = "kohlmayer2012"
     title: ClassVar[str] = "optimal generalisation"
-    chooses_keys: ClassVar[bool] = True
 
-    models: Measures = Field((), description="privacy models that the release must meet")
-    k: int | None = Field(None, ge=1, description="short for k-anonymity among the models")
     suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key")
     quality: QualityChoice = Field("loss", description="what is to be kept low")
     importance: Pairs | None = Field(None, description="what each key counts for in the quality; 1 unless given")
@@ -74,11 +67,10 @@ class Generalise(Protection):
         "auto", description="prove the optimum, or stop after max_nodes; auto: by the size of the lattice"
     )
     max_nodes: int = Field(10_000, ge=1, description="nodes that an anytime search may evaluate")
-    no_hierarchy: NoHierarchyChoice = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
+    no_hierarchy: NoHierarchy = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
 
     @model_validator(mode="after")
     def _consistent(self) -> Generalise:
-        models_of(self.k, self.models)
         check_importance(self.importance)
         if self.importance is not None and self.quality in ("discernibility", "average_class_size"):
             raise ParameterError(
@@ -96,7 +88,7 @@ class Generalise(Protection):
         return super(Generalise, plain).fingerprint() + str(_name_of(self.quality))
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        file = KeyFile.of(data, models_of(self.k, self.models), self.no_hierarchy)
+        file = KeyFile.of(data, self._held, self.no_hierarchy)
         evaluator = self._evaluator(file)
         budget = self._budget(file.problem.n_nodes)
         found = Search(evaluator, budget).run()
@@ -113,7 +105,9 @@ class Generalise(Protection):
             raise ParameterError(
                 f"k = {list(k)!r} should be whole numbers, 1 at least: frontier(people, k=range(2, 21))."
             )
-        file = KeyFile.of(data, models_of(self.k, self.models), self.no_hierarchy)
+        file = KeyFile.of(data, self._held, self.no_hierarchy)
+        if max(k) > file.problem.n_records:
+            raise ParameterError(f"k = {max(k)} is larger than the file: it has {file.problem.n_records:,} records.")
         if not file.requirement.only_k:
             raise ParameterError("A frontier is traced over k alone: leave the other models out.")
         weights = file.weights(self.importance)
@@ -123,7 +117,7 @@ class Generalise(Protection):
     def _evaluator(self, file: KeyFile) -> Evaluator:
         weights = file.weights(self.importance)
         quality = quality_of(self.quality, file.problem, weights, file.requirement.min_size)
-        limit = math.floor(self.suppression_limit * file.problem.n_records + 1e-9)
+        limit = file.limit(self.suppression_limit)
         return Evaluator(file.problem, file.requirement, quality, limit)
 
     def _budget(self, n_nodes: int) -> int | None:

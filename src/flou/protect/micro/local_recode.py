@@ -14,7 +14,6 @@ References: Prasser et al. (2020) for the local transformation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import ClassVar
@@ -23,26 +22,24 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import Measures, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs, Share
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
-from flou.protect.micro.generalise import NoHierarchyChoice
 from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.ground import Dense, Ground, Ints, Sparse
 from flou.protect.micro.lattice.key_file import KeyFile
 from flou.protect.micro.lattice.ladder import Codes
+from flou.protect.micro.lattice.modelled import Modelled, NoHierarchy
 from flou.protect.micro.lattice.outcome import granularity, release_mixed
 from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.lattice.quality import Floats, quality_of
-from flou.protect.micro.lattice.requirement import models_of
 from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator
 from flou.protect.micro.lattice.taking_in import take_in
 
 
-class LocalRecode(Protection):
+class LocalRecode(Modelled):
     """Bring each class of records to the finest levels that the models allow it: `LocalRecode(k=5)`.
 
     Reference: Prasser et al. (2020). The step carries `.granularity` (1: nothing lost, 0: everything), `.n_suppressed`
@@ -51,24 +48,20 @@ class LocalRecode(Protection):
 
     reference: ClassVar[str] = "prasser2020"
     title: ClassVar[str] = "local recoding"
-    chooses_keys: ClassVar[bool] = True
 
-    models: Measures = Field((), description="privacy models that the release must meet")
-    k: int | None = Field(None, ge=1, description="short for k-anonymity among the models")
     suppression_limit: Share = Field(0.01, description="largest share of records that may lose every key")
     importance: Pairs | None = Field(None, description="what each key counts for; 1 unless given")
     max_nodes: int = Field(MAX_OPTIMAL, ge=1, description="nodes of the lattice that are gone through at most")
-    no_hierarchy: NoHierarchyChoice = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
+    no_hierarchy: NoHierarchy = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
 
     @model_validator(mode="after")
     def _consistent(self) -> LocalRecode:
-        models_of(self.k, self.models)
         check_importance(self.importance)
         return self
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        file = KeyFile.of(data, models_of(self.k, self.models), self.no_hierarchy)
-        limit = math.floor(self.suppression_limit * file.problem.n_records + 1e-9)
+        file = KeyFile.of(data, self._held, self.no_hierarchy)
+        limit = file.limit(self.suppression_limit)
         levels = self._settled(file, limit)
         codes, labels, shares = _shown(file, levels)
         n_levels = len(np.unique(levels[levels[:, 0] >= 0], axis=0))

@@ -38,7 +38,7 @@ from flou.protect.micro.lattice.key_file import key_weights
 from flou.protect.micro.lent_records import show_nulling
 from flou.protect.micro.nulls.exact import null_cells_exactly
 from flou.protect.micro.nulls.orthodox import null_as_wildcards
-from flou.protect.micro.nulls.parts import Nulling, mask_costs
+from flou.protect.micro.nulls.parts import Nulling, mask_costs, plain_need
 from flou.protect.micro.nulls.risk_need import least_weights
 from flou.protect.micro.nulls.solve import null_cells
 from flou.risk.micro.individual import IndividualRisk
@@ -114,6 +114,8 @@ class LocalSuppression(Protection):
         notes = [Note(text, {**figures, "n_records": table.n_records}, internal=True)]
         if self.sense == "orthodox":
             notes.append(_ORTHODOX)
+        elif _alike(data) and self.subsets is None and self.max_risk is None and self.search != "exact":
+            notes.append(_ALIKE)
         return Outcome(
             released,
             guarantees=self._guarantees(data, columns),
@@ -141,8 +143,14 @@ class LocalSuppression(Protection):
                     best=f"k = {n:,}",
                     next_step="Use coarser strata, or drop them.",
                 )
-            here = codes[rows], table.counts[rows], self.k, cost, requirements
-            part = self._exactly(*here) if self.search == "exact" else null_cells(*here, effort=self._effort)
+            here = codes[rows], table.counts[rows], self.k, cost
+            if _alike(data) and self.subsets is None and self.search != "exact":
+                weights = table.counts[rows].astype(np.float64)
+                part = null_cells(*here, weights=weights, need=plain_need(self.k), effort=self._effort)
+            elif self.search == "exact":
+                part = self._exactly(*here, requirements)
+            else:
+                part = null_cells(*here, requirements, effort=self._effort)
             parts.append(Nulling(rows[part.key], part.mask, part.n))
         return Nulling(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("key", "mask", "n")))
 
@@ -213,6 +221,18 @@ _ORTHODOX = Note(
     "Nulls count as wildcards here, for comparison with other tools: records can still be found by elimination. "
     'Use sense = "category" for a release.'
 )
+
+
+_ALIKE = Note(
+    "Rows without an id cannot be told apart in their engine, so the records of a key were all treated alike. Declare "
+    "the role id, or .collect() them, to need fewer nulls.",
+    internal=True,
+)
+
+
+def _alike(data: Microdata) -> bool:
+    """Whether records that share a key cannot be treated differently."""
+    return data.is_lazy and data.schema.id is None
 
 
 def _flags_nobody(measure: Any) -> Guarantee:

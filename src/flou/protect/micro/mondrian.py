@@ -17,7 +17,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import Measures, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs
 from flou.engine.progress import tell
@@ -27,15 +26,16 @@ from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.blocking import blocked
 from flou.protect.micro.lattice.key_file import KeyFile
 from flou.protect.micro.lattice.ladder import Codes, Ints
+from flou.protect.micro.lattice.modelled import Modelled
 from flou.protect.micro.lattice.outcome import granularity, release_mixed
-from flou.protect.micro.lattice.requirement import Flags, models_of
+from flou.protect.micro.lattice.requirement import Flags
 from flou.protect.micro.line import Floats, Line, lines
 
 #: Cuts that are tried on one key where the models go beyond class sizes.
 _MAX_CUTS = 8
 
 
-class Mondrian(Protection):
+class Mondrian(Modelled):
     """Partition the records into classes as small as the models allow, each with ranges of its own: `Mondrian(k=5)`.
 
     Reference: LeFevre, DeWitt & Ramakrishnan (2006). The step carries `.n_classes` and `.granularity` (1: nothing
@@ -44,20 +44,16 @@ class Mondrian(Protection):
 
     reference: ClassVar[str] = "lefevre2006"
     title: ClassVar[str] = "Mondrian partition"
-    chooses_keys: ClassVar[bool] = True
 
-    models: Measures = Field((), description="privacy models that the release must meet")
-    k: int | None = Field(None, ge=1, description="short for k-anonymity among the models")
     importance: Pairs | None = Field(None, description="what each key counts for; 1 unless given")
 
     @model_validator(mode="after")
     def _consistent(self) -> Mondrian:
-        models_of(self.k, self.models)
         check_importance(self.importance)
         return self
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        file = KeyFile.of(data, models_of(self.k, self.models), "suppress")
+        file = KeyFile.of(data, self._held, "suppress")
         if not file.requirement.only_k and _fails(file, np.zeros(file.problem.n_keys, dtype=np.int32), 1):
             raise blocked(file)
         axes = lines(data, file.problem)

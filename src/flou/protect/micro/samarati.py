@@ -8,31 +8,28 @@ A low height is not a low loss: `Generalise` finds that. Reference: Samarati (20
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import Measures, Protection
 from flou.engine.parameters import Share
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
-from flou.protect.micro.generalise import NoHierarchyChoice
 from flou.protect.micro.lattice.blocking import blocked
 from flou.protect.micro.lattice.ground import Dense
 from flou.protect.micro.lattice.key_file import KeyFile
+from flou.protect.micro.lattice.modelled import Modelled, NoHierarchy
 from flou.protect.micro.lattice.outcome import levels_notes, release_at
 from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.lattice.quality import QualityName, quality_of
-from flou.protect.micro.lattice.requirement import models_of
 from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluation, Evaluator
 
 
-class Samarati(Protection):
+class Samarati(Modelled):
     """Bring the keys to a safe node of the lowest height: `Samarati(k=5, suppression_limit=0.01)`.
 
     Reference: Samarati (2001). The step carries `.levels`, `.height`, `.score`, `.n_suppressed`, `.n_evaluated`.
@@ -40,28 +37,20 @@ class Samarati(Protection):
 
     reference: ClassVar[str] = "samarati2001"
     title: ClassVar[str] = "Samarati's generalisation"
-    chooses_keys: ClassVar[bool] = True
 
-    models: Measures = Field((), description="privacy models that the release must meet; monotone ones")
-    k: int | None = Field(None, ge=1, description="short for k-anonymity among the models")
     suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key")
     quality: QualityName = Field("loss", description="which of the safe nodes of that height is taken")
-    no_hierarchy: NoHierarchyChoice = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Samarati:
-        models_of(self.k, self.models)
-        return self
+    no_hierarchy: NoHierarchy = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        file = KeyFile.of(data, models_of(self.k, self.models), self.no_hierarchy)
+        file = KeyFile.of(data, self._held, self.no_hierarchy)
         problem = file.problem
         if problem.n_nodes > MAX_OPTIMAL:
             raise ParameterError(
                 f"The lattice has {problem.n_nodes:,} nodes; Samarati's search looks at whole heights of at most "
                 f"{MAX_OPTIMAL:,}. Use generalise, or leave levels out of the hierarchies."
             )
-        limit = math.floor(self.suppression_limit * problem.n_records + 1e-9)
+        limit = file.limit(self.suppression_limit)
         quality = quality_of(self.quality, problem, np.ones(len(problem.ladders)), file.requirement.min_size)
         evaluator = Evaluator(problem, file.requirement, quality, limit)
         if not evaluator.prunes_by_all:

@@ -37,7 +37,8 @@ class Shown:
 
     def changes(self) -> tuple[Change, ...]:
         """How many values of each column are not what they were, among the records that stay."""
-        return tuple(self._change(column, new) for column, new in self.columns.items())
+        found = (self._change(column, new) for column, new in self.columns.items())
+        return tuple(change for change in found if change.n_changed)
 
     def _change(self, column: str, new: pl.Series) -> Change:
         old = self.keys[column]

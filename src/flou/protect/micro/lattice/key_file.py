@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from flou.engine.errors import ParameterError, did_you_mean
 from flou.engine.keys import KeyTable, pack
 from flou.engine.method import RiskMeasure
 from flou.protect.micro.lattice import kernels
-from flou.protect.micro.lattice.ladder import Codes, NoHierarchy, ladders
+from flou.protect.micro.lattice.ladder import Codes, ladders
 from flou.protect.micro.lattice.problem import Classes, Levels, Problem
 from flou.protect.micro.lattice.requirement import Flags, Requirement
 from flou.protect.micro.shown_keys import Shown
@@ -30,7 +31,7 @@ class KeyFile:
     requirement: Requirement
 
     @classmethod
-    def of(cls, data: Microdata, models: tuple[RiskMeasure, ...], no_hierarchy: NoHierarchy = "refuse") -> KeyFile:
+    def of(cls, data: Microdata, models: tuple[RiskMeasure, ...], no_hierarchy: str = "refuse") -> KeyFile:
         table = data.key_table(require_keys(data)).sorted()
         made, codes = ladders(data, table, no_hierarchy)
         problem, requirement = Problem(made, codes, table.counts), Requirement(models, data, table)
@@ -39,6 +40,10 @@ class KeyFile:
                 f"k = {requirement.min_size} is larger than the file: it has {problem.n_records:,} records."
             )
         return cls(data, table, problem, requirement)
+
+    def limit(self, share: float) -> int:
+        """How many records a share of the file is."""
+        return math.floor(share * self.problem.n_records + 1e-9)
 
     def weights(self, importance: tuple[tuple[str, object], ...] | None) -> NDArray[np.float64]:
         """What each key counts for."""

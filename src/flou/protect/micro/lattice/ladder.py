@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +59,7 @@ class Ladder:
         return self.leaves[level][self.up[level]]
 
 
-NoHierarchy = Literal["refuse", "suppress"]
-
-
-def ladders(data: Microdata, table: KeyTable, no_hierarchy: NoHierarchy = "refuse") -> tuple[tuple[Ladder, ...], Codes]:
+def ladders(data: Microdata, table: KeyTable, no_hierarchy: str = "refuse") -> tuple[tuple[Ladder, ...], Codes]:
     """The ladder of each key of a file, and the codes of its distinct keys: one row a key column."""
     bare = [c for c in table.columns if c not in data.schema.hierarchies]
     if bare and no_hierarchy == "refuse":

@@ -44,15 +44,13 @@ class Datafly(Protection):
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         file = KeyFile.of(data, models_of(self.k, ()), self.no_hierarchy)
-        n = file.problem.n_records
         limit = self.k if self.suppression_limit is None else file.limit(self.suppression_limit)
         quality = quality_of("loss", file.problem, np.ones(len(file.problem.ladders)), self.k)
         evaluator = Evaluator(file.problem, file.requirement, quality, limit)
         levels: Levels = (0,) * len(file.problem.ladders)
         seen = evaluator.evaluate(levels)
         n_steps = 0
-        # a file that is suppressed whole is no release
-        while not seen.safe or (seen.n_suppressed == n and levels != file.problem.heights):
+        while not seen.safe:
             levels = _raised(file, levels)
             seen = evaluator.evaluate(levels)
             n_steps += 1

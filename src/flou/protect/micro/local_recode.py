@@ -28,15 +28,18 @@ from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect.micro.importance import check_importance
-from flou.protect.micro.lattice.ground import Dense, Ground, Ints, Sparse
+from flou.protect.micro.lattice.ground import Dense, Ground, Ints
 from flou.protect.micro.lattice.key_file import KeyFile
 from flou.protect.micro.lattice.ladder import Codes
 from flou.protect.micro.lattice.modelled import Modelled, NoHierarchy
 from flou.protect.micro.lattice.outcome import granularity, release_mixed
 from flou.protect.micro.lattice.problem import Levels
-from flou.protect.micro.lattice.quality import Floats, quality_of
-from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator
+from flou.protect.micro.lattice.quality import Floats, Quality, quality_of
+from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator, Search
 from flou.protect.micro.lattice.taking_in import take_in
+
+#: Nodes that one search evaluates where the lattice is too large to go through.
+_SEARCHED = 500
 
 
 class LocalRecode(Modelled):
@@ -73,25 +76,48 @@ class LocalRecode(Modelled):
         """The levels of each distinct key; -1 for those that are suppressed."""
         problem = file.problem
         quality = quality_of("mean_loss", problem, file.weights(self.importance), file.requirement.min_size)
-        ground: Ground = (Dense if problem.n_nodes <= MAX_OPTIMAL else Sparse)(quality)
-        levels = np.full((problem.n_keys, len(problem.ladders)), -1, dtype=np.int64)
-        left = np.arange(problem.n_keys, dtype=np.int32)
-        rest = Evaluator(problem, file.requirement, quality, problem.n_records)
-        for i, node in enumerate(chain(islice(_each(ground), self.max_nodes), [problem.heights])):
-            if i % 256 == 0:
-                tell("protect: local_recode", problem.n_keys - len(left), problem.n_keys)
-            kept = rest.kept(node)
-            if not kept.any():
-                continue
-            levels[left[kept]] = node
-            left = left[~kept]
-            if problem.counts[left].sum() < file.requirement.min_size:
-                break
-            part = problem.subset(levels[:, 0] < 0)
-            rest = Evaluator(part, file.requirement, quality, part.n_records, left)
-        if problem.counts[left].sum() > limit:
-            take_in(file, quality, levels)
-        return levels
+        rest = Rest(file, quality)
+        if problem.n_nodes <= MAX_OPTIMAL:
+            nodes = chain(islice(_each(Dense(quality)), self.max_nodes), [problem.heights])
+            while not rest.done and (node := next(nodes, None)) is not None:
+                rest.settle(node)
+        else:
+            budget = max(1, min(self.max_nodes, _SEARCHED))
+            while not rest.done and (best := Search(rest.evaluator, budget).run().best) is not None:
+                if not rest.settle(best.levels):
+                    break
+        if problem.counts[rest.left].sum() > limit:
+            take_in(file, quality, rest.levels)
+        return rest.levels
+
+
+class Rest:
+    """The keys that are not settled yet."""
+
+    def __init__(self, file: KeyFile, quality: Quality) -> None:
+        self._file, self._quality = file, quality
+        #: The levels of each distinct key; -1 for those that are left.
+        self.levels = np.full((file.problem.n_keys, len(file.problem.ladders)), -1, dtype=np.int64)
+        self.left = np.arange(file.problem.n_keys, dtype=np.int32)
+        self.evaluator = Evaluator(file.problem, file.requirement, quality, file.problem.n_records)
+
+    @property
+    def done(self) -> bool:
+        """Whether too few are left to make a class."""
+        return bool(self._file.problem.counts[self.left].sum() < self._file.requirement.min_size)
+
+    def settle(self, node: Levels) -> bool:
+        """Settle the classes that meet the models at a node; whether there were any."""
+        kept = self.evaluator.kept(node)
+        if not kept.any():
+            return False
+        self.levels[self.left[kept]] = node
+        self.left = self.left[~kept]
+        tell("protect: local_recode", len(self.levels) - len(self.left), len(self.levels))
+        part = self._file.problem.subset(self.left)
+        quality = self._quality.of(part)
+        self.evaluator = Evaluator(part, self._file.requirement, quality, part.n_records, self.left)
+        return True
 
 
 def _each(ground: Ground) -> Iterator[Levels]:

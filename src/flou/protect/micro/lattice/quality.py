@@ -64,6 +64,10 @@ class Quality:
     def __init__(self, problem: Problem, weights: Floats, min_size: int) -> None:
         self.problem, self.weights, self.min_size = problem, weights, max(min_size, 1)
 
+    def of(self, problem: Problem) -> Quality:
+        """The same measure on another problem."""
+        return type(self)(problem, self.weights, self.min_size)
+
     def floor(self, levels: NDArray[np.int64], n_low: NDArray[np.int64]) -> Floats:
         """The least that nodes can cost when at least `n_low` of their records are suppressed."""
         raise NotImplementedError

@@ -10,6 +10,7 @@ Reference: Kohlmayer, Prasser, Eckert, Kemper & Kuhn (2012), *Flash*.
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +26,9 @@ from flou.protect.micro.lattice.requirement import Flags, Requirement
 #: Lattices with more nodes are searched with a budget unless the user asks for the optimum.
 MAX_OPTIMAL = 100_000
 #: Nodes that may be looked at for each one that may be evaluated.
-_LOOKS = 200
+_LOOKS = 20
+#: The share of a budget that goes into better nodes; the rest goes into the bound.
+_DESCENT = 0.8
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ class Evaluator:
     def __init__(
         self, problem: Problem, requirement: Requirement, quality: Quality, limit: int, keys: Codes | None = None
     ) -> None:
-        self.problem, self.requirement, self.quality, self.limit = problem, requirement, quality, limit
+        self.problem, self.requirement, self.quality = problem, requirement, quality
+        # a file that is suppressed whole is no release
+        self.limit = min(limit, problem.n_records - 1)
         # a problem over some of the file's keys says which ones
         self._keys = keys
 
@@ -130,6 +135,8 @@ class Search:
 
     def run(self) -> Found:
         """The best safe node and the second best; with a budget the best that it allows."""
+        if isinstance(self.ground, Sparse) and self.max_nodes is not None:
+            self._descend()
         complete = True
         for chunk in self.ground.chunks():
             if self.ground.next_floor >= self._worst:
@@ -169,6 +176,31 @@ class Search:
             if self._bisect(self.ground.path(node)) and not self._spent:
                 self._look(node)
             nodes = nodes[still[0] + 1 :]
+
+    def _descend(self) -> None:
+        """From the best safe nodes downwards, level by level: where a lattice is too large to come from below.
+
+        Most of the budget goes here; what is left raises the bound.
+        """
+        self._bisect(self.ground.path(np.zeros(len(self.ground.heights), dtype=np.int64)))
+        if self._open(self.ground.heights[None])[0]:
+            self._look(self.ground.heights)
+        heap = [(e.score, e.levels) for e in self.evaluated if e.safe]
+        heapq.heapify(heap)
+        budget = _DESCENT * (self.max_nodes or 0)
+        while heap and len(self.evaluated) < budget:
+            _, levels = heapq.heappop(heap)
+            node = np.array(levels)
+            below = node - np.eye(len(node), dtype=np.int64)[node > 0]
+            if not len(below):
+                continue
+            for lower in below[self._open(below)]:
+                self._look(lower)
+                seen = self.evaluated[-1]
+                if seen.safe:
+                    heapq.heappush(heap, (seen.score, seen.levels))
+                if len(self.evaluated) >= budget:
+                    break
 
     def _bisect(self, path: Ints) -> bool:
         """Look at nodes of a path around the boundary of what is safe or cheap enough; is its beginning still open?"""

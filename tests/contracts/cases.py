@@ -91,7 +91,7 @@ EXAMPLES: dict[str, list[Method]] = {
     ],
     "local_suppression": [
         flou.protect.LocalSuppression(k=3, search="quick"),
-        flou.protect.LocalSuppression(k=2, by="sex", importance={"age": 0.5}, search="quick"),
+        flou.protect.LocalSuppression(k=2, by="illness", importance={"age": 0.5}, search="quick"),
         flou.protect.LocalSuppression(k=3, subsets=2, search="quick"),
         flou.protect.LocalSuppression(k=3, subsets=[["region", "age"], ["sex", "age"]], search="quick"),
         flou.protect.LocalSuppression(max_risk=0.1, search="quick"),

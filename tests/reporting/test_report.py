@@ -15,6 +15,7 @@ from tests.reporting.messages import gather
 import flou
 from flou.engine.words import LANGUAGES, Words, _catalogue
 from flou.protect.micro.lattice.picture import STATUS
+from flou.protect.micro.lattice.quality import QUALITY_LABELS
 from flou.reporting.glossary import glossary
 from flou.reporting.senses import five_senses
 from flou.risk.micro.frequency import MISSING
@@ -119,7 +120,7 @@ def test_secrets_never_show() -> None:
 
 def test_every_text_has_its_french() -> None:
     texts = gather() | set(MISSING) | {"identifier", "id", "key", "sensitive", "weight", "household", "stratum"}
-    texts |= {"integer", "number", "text", "boolean", "date", *STATUS}
+    texts |= {"integer", "number", "text", "boolean", "date", *STATUS, *QUALITY_LABELS.values()}
     french = _catalogue("fr")
     assert not sorted(texts - set(french))
     for english, translated in french.items():

@@ -88,7 +88,9 @@ class LocalSuppression(Protection):
         if self.k is None and self.max_risk is None:
             raise ParameterError("say what the release must meet: k=, or max_risk=.")
         if self.max_risk is not None and (self.subsets is not None or self.by is not None or self.search == "exact"):
-            raise ParameterError("max_risk goes with the whole key alone: leave out subsets, by and search.")
+            raise ParameterError(
+                "max_risk goes with the whole key of the whole file: leave out subsets, by and the exact search."
+            )
         if self.sense == "orthodox" and (self.subsets or self.by or self.max_risk or self.search != "auto"):
             raise ParameterError('sense = "orthodox" is for comparison alone: it takes k and importance.')
         if isinstance(self.subsets, int) and (isinstance(self.subsets, bool) or self.subsets < 1):
@@ -97,6 +99,8 @@ class LocalSuppression(Protection):
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         columns = require_keys(data)
+        if both := [c for c in self.by or () if c in columns]:
+            raise ParameterError(f"by names {listed(both)}, a key: strata are columns that keep their values.")
         table = key_space(data, self.by or ()).keys.sorted()
         least = 1 if self.k is None else self.k
         if table.n_records < least:
@@ -114,7 +118,7 @@ class LocalSuppression(Protection):
         notes = [Note(text, {**figures, "n_records": table.n_records}, internal=True)]
         if self.sense == "orthodox":
             notes.append(_ORTHODOX)
-        elif _alike(data) and self.subsets is None and self.max_risk is None and self.search != "exact":
+        elif figures["n_nulls"] and _alike(data) and self.max_risk is None:
             notes.append(_ALIKE)
         return Outcome(
             released,
@@ -139,8 +143,8 @@ class LocalSuppression(Protection):
             n = int(table.counts[rows].sum())
             if n < self.k:
                 raise Infeasible(
-                    f"k = {self.k} cannot be reached within the strata: one of them has {n:,} records.",
-                    best=f"k = {n:,}",
+                    f"k = {self.k} cannot be reached within the strata: one of them is smaller.",
+                    best=f"k = {n:,} in that stratum",
                     next_step="Use coarser strata, or drop them.",
                 )
             here = codes[rows], table.counts[rows], self.k, cost

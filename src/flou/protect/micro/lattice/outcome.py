@@ -15,6 +15,7 @@ from flou.engine.values import percent
 from flou.protect.micro.lattice.key_file import KeyFile, hide
 from flou.protect.micro.lattice.ladder import Codes
 from flou.protect.micro.lattice.problem import Levels
+from flou.protect.micro.lattice.quality import QUALITY_LABELS
 from flou.protect.micro.lattice.requirement import Flags
 from flou.protect.micro.lattice.shown_schema import schema_at
 from flou.protect.micro.shown_keys import Shown, mixed_schema, show
@@ -78,7 +79,7 @@ def release_mixed(
 def levels_notes(file: KeyFile, levels: Levels, score: float, quality: object) -> tuple[Note, ...]:
     """The chosen levels in words, and what they cost."""
     shown = ", ".join(f"{c} {v}" for c, v in zip(file.table.columns, levels, strict=True))
-    name = quality.replace("_", " ") if isinstance(quality, str) else "score"
+    name = QUALITY_LABELS.get(str(quality), "score")
     cost = {"type_quality": name, "score": round(score, 6)}
     return Note("levels: {levels}", {"levels": shown}), Note("{type_quality} {score}", cost, internal=True)
 

@@ -25,9 +25,16 @@ from flou.protect.micro.lattice.problem import Classes, Levels, Problem
 
 Floats = NDArray[np.float64]
 QualityName = Literal["loss", "mean_loss", "precision", "discernibility", "average_class_size", "non_uniform_entropy"]
-NAMES: tuple[QualityName, ...] = (
-    "loss", "mean_loss", "precision", "discernibility", "average_class_size", "non_uniform_entropy",
-)  # fmt: skip
+#: What each is called beside its figure.
+QUALITY_LABELS: dict[str, str] = {
+    "loss": "loss",
+    "mean_loss": "mean loss",
+    "precision": "loss of precision",
+    "discernibility": "discernibility",
+    "average_class_size": "average class size",
+    "non_uniform_entropy": "non-uniform entropy",
+}
+NAMES = tuple(QUALITY_LABELS)
 
 
 @dataclass(frozen=True)

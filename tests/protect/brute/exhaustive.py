@@ -331,7 +331,8 @@ class Case:
         classes = self.classes(levels)
         bad = {c for c, where in classes.items() if failing([self.rows[i] for i in where], models, self)}
         gone = sorted(i for c in bad for i in classes[c])
-        safe = len(gone) <= math.floor(exact(limit) * len(self.rows))
+        # a file that is suppressed whole is no release
+        safe = len(gone) <= math.floor(exact(limit) * len(self.rows)) and len(gone) < len(self.rows)
         kept = [where for c, where in classes.items() if c not in bad]
         score = self.score(levels, kept, gone, quality, importance or {})
         return Node(levels, len(gone), score, safe, gone)

@@ -36,6 +36,10 @@ def near(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
 
 
+#: Measures of class sizes, which have no place for importance.
+BY_SIZE = ("discernibility", "average_class_size")
+
+
 def step_of(case: Case, models: list[Model], order: list[int] | None = None, **more: Any) -> tuple[Any, Any]:
     method = Generalise(models=[m.of for m in models], no_hierarchy="suppress", **more)
     release = method.protect(case.people(order), secret=1)
@@ -53,6 +57,8 @@ def check_optimal(rng: random.Random, whole_lattice: bool = True) -> None:
     models = random_models(rng, case)
     limit, quality = rng.choice(LIMITS), rng.choice(QUALITIES)
     importance = {k.name: rng.choice([0.5, 1, 3]) for k in case.keys} if rng.random() < 0.3 else None
+    if quality in BY_SIZE:
+        importance = None
     nodes = case.nodes(models, limit, quality, importance)
     scores = sorted(node.score for node in nodes if node.safe)
     if nothing_left(nodes, case):
@@ -211,7 +217,7 @@ def test_frontier(quality: str) -> None:
     for seed in range(6):
         rng = random.Random(f"{seed} {quality}")
         case = without_empty_keys(random_case(rng, n_keys=rng.choice([2, 3]), plain=True))
-        importance = {case.keys[0].name: 3} if seed % 3 == 0 else None
+        importance = {case.keys[0].name: 3} if seed % 3 == 0 and quality not in BY_SIZE else None
         people, n = case.people(), len(case.rows)
         method = Generalise(k=2, quality=quality, importance=importance, no_hierarchy="suppress")
         frontier = method.frontier(people, k=[2, 3, 5])
@@ -220,7 +226,7 @@ def test_frontier(quality: str) -> None:
         for k in (2, 3, 5):
             nodes = case.nodes([Model("k", k)], 1, quality, importance)
             for s in range(n + 1):
-                best = min(node.score for node in nodes if node.n_suppressed <= s)
+                best = min(node.score for node in nodes if node.n_suppressed <= s and node.n_suppressed < n)
                 found = frontier.best(k, s / n)
                 assert near(found["score"], best), (seed, k, s)
                 assert found["n_suppressed"] <= s

@@ -59,7 +59,7 @@ def check_local(rng: random.Random) -> None:
     """Safe, true, nobody invented; whoever is missing or without a key is counted."""
     case = without_empty_keys(random_case(rng, plain=True))
     models = random_models(rng, case)
-    method = P.LocalRecode([m.of for m in models], no_hierarchy="suppress")
+    method = P.LocalRecode([m.of for m in models], suppression_limit=1.0, no_hierarchy="suppress")
     nodes = case.nodes(models, 1)
     if all(node.n_suppressed == len(case.rows) for node in nodes):
         with pytest.raises(flou.FlouError):
@@ -70,6 +70,13 @@ def check_local(rng: random.Random) -> None:
     hidden = sum(all(r[k.name] is None for k in case.keys) for r in rows)
     assert step.n_suppressed == hidden + len(case.rows) - len(rows)
     assert 0 <= step.granularity <= 1
+    few = P.LocalRecode([m.of for m in models], suppression_limit=0.2, no_hierarchy="suppress")
+    try:
+        release = few.protect(case.people(), secret=1)
+    except flou.Infeasible:
+        return
+    check_frame(release, models, case)
+    assert release.steps[-1].n_suppressed <= 0.2 * len(case.rows)
 
 
 @pytest.mark.parametrize("block", range(4))

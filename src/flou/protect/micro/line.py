@@ -6,6 +6,7 @@ not applicable come last, each for itself.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,9 +103,13 @@ def lines(data: Microdata, problem: Problem) -> list[Line]:
     return [_line(data, ladder) for ladder in problem.ladders]
 
 
+def _finite(value: object) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
 def _line(data: Microdata, ladder: Ladder) -> Line:
     apart = {text_of(v) for v in data.schema.not_applicable.get(ladder.column, ())}
-    plain = [i for i, v in enumerate(ladder.values) if v is not None and text_of(v) not in apart]
+    plain = [i for i, v in enumerate(ladder.values) if v is not None and text_of(v) not in apart and _finite(v)]
     others = [i for i in range(len(ladder.values)) if i not in set(plain)]
     numeric = bool(plain) and all(
         isinstance(ladder.values[i], int | float) and not isinstance(ladder.values[i], bool) for i in plain

@@ -103,7 +103,8 @@ def trace_frontier(problem: Problem, quality: Quality, ks: Sequence[int], kind: 
     nodes = np.indices(shape).reshape(len(shape), problem.n_nodes).T
     parts = []
     for j, k in enumerate(wanted.tolist()):
-        best = _staircase(suppressed[:, j], scores[:, j])
+        # a file that is suppressed whole is no release
+        best = _staircase(suppressed[:, j], np.where(suppressed[:, j] < problem.n_records, scores[:, j], np.inf))
         levels = {ladder.column: nodes[best, c] for c, ladder in enumerate(problem.ladders)}
         parts.append(
             pl.DataFrame(

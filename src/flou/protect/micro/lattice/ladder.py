@@ -83,7 +83,8 @@ def _ladder(data: Microdata, column: str, known: list[object], with_null: bool) 
     kept = {text_of(v) for v in data.schema.not_applicable.get(column, ())}
     apart = [v for v in known if text_of(v) in kept]
     domain = _domain(data, column, known, hierarchy)
-    n_domain = len({text_of(v) for v in domain} | kept) + with_null
+    leaves_below = {text_of(v) for v in domain} | kept
+    n_domain = len(leaves_below) + with_null
     values = [*known, None] if with_null else list(known)
     up = [np.arange(len(values), dtype=np.int32)]
     labels: list[list[object]] = [values]
@@ -92,10 +93,9 @@ def _ladder(data: Microdata, column: str, known: list[object], with_null: bool) 
         assert hierarchy is not None
         above = _generalise(hierarchy, column, [*domain, *apart], level, kept)
         n_leaves: dict[str, int] = {}
-        for value in domain:
-            if text_of(value) not in kept:
-                label = text_of(above[text_of(value)])
-                n_leaves[label] = n_leaves.get(label, 0) + 1
+        for leaf in leaves_below:
+            label = text_of(above.get(leaf, leaf))
+            n_leaves[label] = n_leaves.get(label, 0) + 1
         shown: dict[object, int] = {}
         code = [shown.setdefault(None if v is None else text_of(above[text_of(v)]), len(shown)) for v in values]
         up.append(np.array(code, dtype=np.int32))

@@ -87,8 +87,8 @@ def levels_notes(file: KeyFile, levels: Levels, score: float, quality: object) -
 def require_limit(file: KeyFile, suppressed: Flags, dropped: Flags, limit: int) -> None:
     """Refuse to lose more records than the user allows."""
     n = int(file.table.counts[dropped].sum()) if dropped.any() else file.n_hidden(suppressed)
-    if n > limit:
-        total = file.problem.n_records
+    total = file.problem.n_records
+    if n > limit or n == total:
         raise Infeasible(
             f"The models cannot be met without suppressing more records than suppression_limit allows ({limit:,}).",
             best=f"{n:,} of {total:,} records ({percent(n / total)}%) suppressed",

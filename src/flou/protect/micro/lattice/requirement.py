@@ -75,12 +75,12 @@ class Requirement:
         """Whether nodes above a node suppress no more than it does."""
         return all(self._monotone(model, suppressing) for model in self.models)
 
-    def _monotone(self, model: RiskMeasure, suppressing: bool) -> bool:
+    @staticmethod
+    def _monotone(model: RiskMeasure, suppressing: bool) -> bool:
         if _plain_k(model):
             return True
         if isinstance(model, LDiversity):
-            known = not any(part.classes.n_null for part in self._parts[self.models.index(model)])
-            return model.kind == "distinct" or (not suppressing and known)
+            return model.kind == "distinct" or not suppressing
         return isinstance(model, TCloseness | BetaLikeness) and not suppressing
 
     @cached_property

@@ -25,6 +25,8 @@ from flou.risk.micro.setting import require_keys
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+#: Pairs of class and value that are counted in a table instead of being sorted.
+_MAX_DENSE = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,12 @@ def _paired(
 ) -> SensitiveClasses:
     """Each pair of class and value once."""
     radix = len(values) + 1
-    pairs, where = np.unique(place * np.int64(radix) + code + 1, return_inverse=True)
-    total = np.bincount(where, count).astype(np.int64)
+    packed = place * np.int64(radix) + code + 1
+    if keys.n_keys * radix <= _MAX_DENSE:
+        dense = np.bincount(packed, count, keys.n_keys * radix)
+        pairs = np.flatnonzero(dense)
+        total = dense[pairs].astype(np.int64)
+    else:
+        pairs, where = np.unique(packed, return_inverse=True)
+        total = np.bincount(where, count).astype(np.int64)
     return SensitiveClasses(column, keys, (pairs // radix).astype(np.intp), pairs % radix - 1, total, values)

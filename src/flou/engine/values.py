@@ -17,6 +17,8 @@ import polars as pl
 
 def text_of(value: object) -> str:
     """The canonical text of one category value."""
+    if type(value) is str:
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():

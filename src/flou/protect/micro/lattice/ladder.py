@@ -81,23 +81,25 @@ def ladders(data: Microdata, table: KeyTable, no_hierarchy: str = "refuse") -> t
 def _ladder(data: Microdata, column: str, known: list[object], with_null: bool) -> Ladder:
     hierarchy = data.schema.hierarchies.get(column)
     kept = {text_of(v) for v in data.schema.not_applicable.get(column, ())}
-    apart = [v for v in known if text_of(v) in kept]
     domain = _domain(data, column, known, hierarchy)
     leaves_below = {text_of(v) for v in domain} | kept
     n_domain = len(leaves_below) + with_null
     values = [*known, None] if with_null else list(known)
+    texts = [None if v is None else text_of(v) for v in values]
+    # the leaves of the hierarchy and, should it miss any, the values that occur: it will say so
+    asked = list({text_of(v): v for v in (*domain, *known)}.values())
     up = [np.arange(len(values), dtype=np.int32)]
     labels: list[list[object]] = [values]
     leaves = [np.ones(len(values), dtype=np.int64)]
     for level in range(1, hierarchy.height if hierarchy is not None else 1):
         assert hierarchy is not None
-        above = _generalise(hierarchy, column, [*domain, *apart], level, kept)
+        above = _generalise(hierarchy, column, asked, level, kept)
         n_leaves: dict[str, int] = {}
         for leaf in leaves_below:
-            label = text_of(above.get(leaf, leaf))
+            label = above.get(leaf, leaf)
             n_leaves[label] = n_leaves.get(label, 0) + 1
         shown: dict[object, int] = {}
-        code = [shown.setdefault(None if v is None else text_of(above[text_of(v)]), len(shown)) for v in values]
+        code = [shown.setdefault(None if t is None else above[t], len(shown)) for t in texts]
         up.append(np.array(code, dtype=np.int32))
         labels.append(list(shown))
         leaves.append(np.array([1 if name is None else n_leaves.get(str(name), 1) for name in shown], dtype=np.int64))
@@ -115,11 +117,9 @@ def _domain(data: Microdata, column: str, known: Sequence[object], hierarchy: Hi
     return list(declared.values())
 
 
-def _generalise(
-    hierarchy: Hierarchy, column: str, values: list[object], level: int, kept: set[str]
-) -> dict[str, object]:
+def _generalise(hierarchy: Hierarchy, column: str, values: list[object], level: int, kept: set[str]) -> dict[str, str]:
     try:
         above = hierarchy.generalise(values, level, keep=kept)
     except HierarchyError as error:
         raise HierarchyError(f"The key {column!r}: {error}") from None
-    return {text_of(value): label for value, label in above.items()}
+    return {text_of(value): text_of(label) for value, label in above.items()}

@@ -46,6 +46,8 @@ def _value(text: str, schema: dict[str, Any]) -> Any:
     kinds = {s.get("type") for s in (schema, *schema.get("anyOf", ()))}
     if kinds <= {"string", "null", None}:
         return text
+    if "integer" in kinds and text.lstrip("-").isdigit():
+        return int(text)
     if "array" in kinds and not text.startswith("["):
         return [part.strip() for part in text.split(",")]
     try:

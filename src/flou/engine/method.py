@@ -185,7 +185,13 @@ Measure = Annotated[
 
 
 def _several(value: object) -> object:
-    return (value,) if isinstance(value, Method | dict) else as_tuple(value)
+    held = (value,) if isinstance(value, Method | dict) else as_tuple(value)
+    for one in held if isinstance(held, tuple) else ():
+        if not isinstance(one, Method | dict):
+            raise ValueError(
+                f'{one!r} is no measure: write it with its parameters, [{{method = "l_diversity", l = 2}}].'
+            )
+    return held
 
 
 #: One or several measures.

@@ -38,6 +38,8 @@ def as_tuple(value: object) -> object:
 
 def _items(value: object) -> object:
     """Keys as text, the only kind that a TOML table has; values are matched by their text."""
+    if isinstance(value, str | int | float):
+        raise ValueError(f"{value!r} should be a table of names and values, such as {{age = 2}}.")
     if not isinstance(value, Mapping):
         return value
     wrong = [k for k in value if not isinstance(k, bool | int | float | str | dt.date)]
@@ -116,9 +118,8 @@ class Parameters(BaseModel):
             held = getattr(self, name)
             if is_secret(type(self), name):
                 plain[name] = "hidden"
-            elif isinstance(held, Parameters) and isinstance(plain[name], dict):
-                inner = held.shown_settings()
-                plain[name] = {k: inner.get(k, v) for k, v in plain[name].items()}
+            else:
+                plain[name] = _shown(held, plain[name])
         return plain
 
     def __str__(self) -> str:
@@ -129,6 +130,16 @@ class Parameters(BaseModel):
         shown, fields = self.shown_settings(), type(self).model_fields
         changed = [n for n in shown if getattr(self, n) != fields[n].default]
         return [(n, shown[n] if shown[n] == "hidden" else getattr(self, n)) for n in changed]
+
+
+def _shown(held: Any, plain: Any) -> Any:
+    """A parameter as it is shown, with what is secret in the methods that it holds masked."""
+    if isinstance(held, Parameters) and isinstance(plain, dict):
+        inner = held.shown_settings()
+        return {k: inner.get(k, v) for k, v in plain.items()}
+    if isinstance(held, tuple) and isinstance(plain, list | tuple) and len(held) == len(plain):
+        return type(plain)(_shown(h, p) for h, p in zip(held, plain, strict=True))
+    return plain
 
 
 def is_secret(cls: type[Parameters], name: str) -> bool:

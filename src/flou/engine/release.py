@@ -69,6 +69,10 @@ class Step:
         known = ", ".join(sorted([*figures, *details])) or "none"
         raise AttributeError(f"step has no {name!r}; its own figures: {known}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy that leaves the process takes no details: they hold keys of the original."""
+        return {**self.__dict__, "details": {}}
+
     def __repr__(self) -> str:
         return f"Step({self.number}, {self.method!r}, records {self.n_records_before:,} → {self.n_records_after:,})"
 

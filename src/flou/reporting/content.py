@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -123,7 +123,7 @@ class Content(RiskSection):
 
     def _settings(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Parameters for the audience: a mapping lists values of the original, which the public does not see."""
-        return {k: "…" if self.public and isinstance(v, dict) and "method" not in v else v for k, v in settings.items()}
+        return {k: _masked(v) for k, v in settings.items()} if self.public else settings
 
     def _changed_columns(self, step: Step) -> list[str]:
         """For the public: which published columns a step touched; how much is the original's own affair."""
@@ -168,3 +168,10 @@ class Content(RiskSection):
         """The general terms, and those of the methods that were used."""
         used = {step.method.name() for step in self.release.steps} | {r.method for r in self.results}
         return [t for t in glossary(self.words.language) if not t.when or used & set(t.when)]
+
+
+def _masked(value: Any) -> Any:
+    """A parameter without the mappings in it, however deep; those that are methods keep their other parameters."""
+    if isinstance(value, Mapping):
+        return {k: _masked(v) for k, v in value.items()} if "method" in value else "…"
+    return [_masked(v) for v in value] if isinstance(value, list | tuple) else value

@@ -19,7 +19,9 @@ from flou.engine.parameters import Share
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
-from flou.engine.values import percent, settings_text
+from flou.engine.values import percent
+from flou.protect.micro.promise import flags_nobody
+from flou.risk.micro.diversity import LDiversity
 
 
 class DropIdentifiers(Protection):
@@ -77,6 +79,8 @@ class DropRecords(Protection):
         current, rounds = data, 0
         # what records that go could tell of the whole stays known
         against = data if self.measure.compares_with == "original" else None
+        if isinstance(self.measure, LDiversity):
+            self.measure.require_groups(data)
         while True:
             try:
                 result = self.measure.measure(current, against=against)
@@ -99,7 +103,7 @@ class DropRecords(Protection):
             current = left
         dropped = total - result.keys.n_records
         return Outcome(
-            current, guarantees=(self._guarantee(against),), figures={"n_dropped": dropped, "rounds": rounds}
+            current, guarantees=(flags_nobody(self.measure, against),), figures={"n_dropped": dropped, "rounds": rounds}
         )
 
     def _infeasible(self, dropped: int, total: int, rounds: int) -> Infeasible:
@@ -109,9 +113,3 @@ class DropRecords(Protection):
             return Infeasible("DropRecords would drop every record.", best=best, next_step=step)
         step = "Recode the keys to coarser levels first, or raise max_share."
         return Infeasible(f"DropRecords would drop more than max_share = {self.max_share}.", best=best, next_step=step)
-
-    def _guarantee(self, against: Microdata | None) -> Guarantee:
-        settings = settings_text(self.measure.shown_settings())
-        values: dict[str, object] = {"method": self.measure.title, "settings": settings}
-        promise = Note("no record is flagged by {method} ({settings})", values)
-        return Guarantee(promise, lambda after: self.measure.measure(after, against=against).n_flagged)

@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import Infeasible, ParameterError, PlanError
+from flou.engine.errors import Infeasible, ParameterError, PlanError, did_you_mean
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs, Share
 from flou.engine.randomness import Draws
@@ -42,9 +42,18 @@ def _name_of(quality: object) -> object:
     return quality if isinstance(quality, str) else getattr(quality, "__name__", "a function")
 
 
+def _known(quality: object) -> object:
+    if not callable(quality) and quality not in NAMES:
+        raise ValueError(f"quality = {quality!r} is not known.{did_you_mean(str(quality), NAMES)}")
+    return quality
+
+
 #: A measure of quality by its name, or a function of a node: lower is better.
 QualityChoice = Annotated[
-    QualityName | Callable[..., float], PlainSerializer(_name_of), WithJsonSchema({"type": "string", "enum": [*NAMES]})
+    QualityName | Callable[..., float],
+    BeforeValidator(_known),
+    PlainSerializer(_name_of),
+    WithJsonSchema({"type": "string", "enum": [*NAMES]}),
 ]
 
 

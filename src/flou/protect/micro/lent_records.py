@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
 from flou.engine import native
+from flou.engine.errors import DataError
 from flou.engine.keys import KeyTable
 from flou.engine.randomness import Draws
 from flou.protect.micro.lattice.key_file import hide
 from flou.protect.micro.nulls.parts import Nulling
-from flou.protect.micro.shown_keys import GROUP, Shown, show
+from flou.protect.micro.shown_keys import GROUP, Shown, remembering, show
 
 _KEY = f"{native.RESERVED}key"
 
@@ -30,7 +31,7 @@ def show_nulling(
     shown = {c: hide(keys[c], (nulling.mask >> j) & 1 == 1) for j, c in enumerate(columns)}
     held = Shown(keys, nulling.n, shown, np.zeros(len(nulling.key), dtype=np.bool_))
     frame = _with_groups(data, table, nulling, group, draw) if split else None
-    return show(data, held, data.schema, frame), held
+    return show(data, held, remembering(data.schema, data, held), frame), held
 
 
 def _groups(nulling: Nulling) -> NDArray[np.int64]:
@@ -55,11 +56,23 @@ def _with_groups(
         drawn[inside] = _drawn(key[inside], data.unit_ids()[inside], nulling, group, draw)
         return nw.from_native(rows.with_columns(pl.Series(GROUP, drawn)), eager_only=True)
     unit = data.unit_column
+    _require_distinct(data, unit)
     rows = native.collect(native.match_keys(data.frame.select(*dict.fromkeys([*on, unit])), small, on, "semi"))
     drawn = _drawn(_key_of(rows, small, on), rows[unit].to_numpy(), nulling, group, draw)
     groups = rows.select(unit).with_columns(pl.Series(GROUP, drawn))
     joined = native.match_keys(data.frame, groups, [unit], "left")
     return joined.with_columns(nw.col(GROUP).fill_null(0).cast(nw.Int64))
+
+
+def _require_distinct(data: Microdata, unit: str) -> None:
+    """Records are told apart by their id, so no two may share one."""
+    n_null = data.count_where(nw.col(unit).is_null())
+    counted = data.frame.select(unit).group_by(unit).agg(nw.len().alias(_KEY)).filter(nw.col(_KEY) > 1)
+    n_repeated = int(native.collect(counted.select(nw.len().alias("n"))).item())
+    if n_null or n_repeated:
+        raise DataError(
+            f"The id {unit!r} must be unique and never null: {n_null:,} are null, {n_repeated:,} are repeated."
+        )
 
 
 def _key_of(rows: pl.DataFrame, small: pl.DataFrame, on: list[str]) -> NDArray[np.int64]:

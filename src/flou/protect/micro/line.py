@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +113,7 @@ def _line(data: Microdata, ladder: Ladder) -> Line:
     plain = [i for i, v in enumerate(ladder.values) if v is not None and text_of(v) not in apart and _finite(v)]
     others = [i for i in range(len(ladder.values)) if i not in set(plain)]
     numeric = bool(plain) and all(
-        isinstance(ladder.values[i], int | float) and not isinstance(ladder.values[i], bool) for i in plain
+        isinstance(ladder.values[i], int | float | Decimal) and not isinstance(ladder.values[i], bool) for i in plain
     )
     if numeric:
         plain.sort(key=lambda i: ladder.values[i])  # type: ignore[arg-type,return-value]

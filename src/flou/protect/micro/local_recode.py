@@ -87,7 +87,7 @@ class LocalRecode(Modelled):
                 if not rest.settle(best.levels):
                     break
         if problem.counts[rest.left].sum() > limit:
-            take_in(file, quality, rest.levels)
+            take_in(file, quality, rest.levels, limit)
         return rest.levels
 
 

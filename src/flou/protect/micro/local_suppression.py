@@ -32,7 +32,6 @@ from flou.engine.note import Note
 from flou.engine.parameters import Columns, Pairs, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
-from flou.engine.values import settings_text
 from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.key_file import key_weights
 from flou.protect.micro.lent_records import show_nulling
@@ -41,6 +40,7 @@ from flou.protect.micro.nulls.orthodox import null_as_wildcards
 from flou.protect.micro.nulls.parts import Nulling, mask_costs, plain_need
 from flou.protect.micro.nulls.risk_need import least_weights
 from flou.protect.micro.nulls.solve import null_cells
+from flou.protect.micro.promise import flags_nobody
 from flou.risk.micro.individual import IndividualRisk
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.micro.setting import key_space, require_keys, require_sampling_weights
@@ -52,7 +52,13 @@ _MAX_EXACT = 4_000
 
 
 def _as_subsets(value: object) -> object:
-    return tuple(as_tuple(v) for v in value) if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    if not value or any(isinstance(v, str) for v in value):
+        raise ValueError(
+            f'subsets = {value!r} should be a number of keys, or a list of subsets, each a list: [["age", "sex"]].'
+        )
+    return tuple(as_tuple(v) for v in value)
 
 
 #: A number of keys (every subset of so many), or the subsets themselves.
@@ -202,7 +208,7 @@ class LocalSuppression(Protection):
             measures.append(IndividualRisk(threshold=self.max_risk, missing="category"))
         if self.k is not None and self.subsets is None:
             measures.append(KAnonymity(k=self.k, missing=self.sense, by=self.by))
-        promised = [_flags_nobody(m) for m in measures]
+        promised = [flags_nobody(m) for m in measures]
         if self.subsets is not None:
             promised += [self._on_subset(tuple(columns[j] for j in s)) for s in self._positions(columns)]
         return tuple(promised)
@@ -237,12 +243,6 @@ _ALIKE = Note(
 def _alike(data: Microdata) -> bool:
     """Whether records that share a key cannot be treated differently."""
     return data.is_lazy and data.schema.id is None
-
-
-def _flags_nobody(measure: Any) -> Guarantee:
-    values = {"method": measure.title, "settings": settings_text(measure.shown_settings())}
-    promise = Note("no record is flagged by {method} ({settings})", values)
-    return Guarantee(promise, lambda after: measure.measure(after).n_flagged)
 
 
 def _strata(table: KeyTable, columns: tuple[str, ...]) -> list[Any]:

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import ParameterError
+from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
+from flou.engine.values import text_of
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses, sensitive_classes
 from flou.risk.micro.setting import sensitive_columns
@@ -69,6 +70,18 @@ class LDiversity(ClassMeasure):
         if self.kind != "entropy" and not float(self.l).is_integer():
             raise ParameterError(f"l = {self.l} is not a whole number, which only entropy can be held against.")
         return self
+
+    def require_groups(self, data: Microdata) -> None:
+        """Refuse groups of values that a file does not hold: a slip of the pen would leave values ungrouped."""
+        if self.groups is None:
+            return
+        column = sensitive_columns(data, self.sensitive)[0]
+        values = {text_of(v) for v in data.key_table((column,)).frame[column].to_list()}
+        unknown = sorted({name for name, _ in self.groups} - values)
+        if unknown:
+            raise DataError(
+                f"groups names {listed(unknown)}, which {column!r} does not hold: {listed(sorted(values))}."
+            )
 
     def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
         columns = sensitive_columns(data, self.sensitive)

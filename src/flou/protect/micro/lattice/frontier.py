@@ -19,6 +19,7 @@ from flou.engine.errors import ParameterError
 from flou.engine.progress import tell
 from flou.engine.words import Words
 from flou.protect.micro.lattice import kernels
+from flou.protect.micro.lattice.picture import level_names
 from flou.protect.micro.lattice.problem import Levels, Problem
 from flou.protect.micro.lattice.quality import Quality, Tally
 from flou.protect.micro.lattice.search import MAX_OPTIMAL
@@ -26,6 +27,7 @@ from flou.protect.micro.lattice.search import MAX_OPTIMAL
 if TYPE_CHECKING:
     import altair as alt
 
+_FIGURES = ("k", "suppression_limit", "n_suppressed", "score")
 #: Suppression limits that are drawn.
 _DRAWN = (0.0, 0.01, 0.02, 0.05, 0.1, 1.0)
 
@@ -105,7 +107,8 @@ def trace_frontier(problem: Problem, quality: Quality, ks: Sequence[int], kind: 
     for j, k in enumerate(wanted.tolist()):
         # a file that is suppressed whole is no release
         best = _staircase(suppressed[:, j], np.where(suppressed[:, j] < problem.n_records, scores[:, j], np.inf))
-        levels = {ladder.column: nodes[best, c] for c, ladder in enumerate(problem.ladders)}
+        names = level_names([ladder.column for ladder in problem.ladders], _FIGURES)
+        levels = {name: nodes[best, c] for c, name in enumerate(names)}
         parts.append(
             pl.DataFrame(
                 {

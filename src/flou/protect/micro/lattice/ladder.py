@@ -65,8 +65,9 @@ def ladders(data: Microdata, table: KeyTable, no_hierarchy: str = "refuse") -> t
     if bare and no_hierarchy == "refuse":
         raise HierarchyError(
             f"These keys have no hierarchy, so they cannot be generalised: {listed(bare)}. Declare one in the schema "
-            f"(flou.Hierarchy.suggest(people, {bare[0]!r}) makes a first one), or have them shown or hidden as a whole "
-            'with no_hierarchy = "suppress".'
+            f"(flou.Hierarchy.suggest(people, {bare[0]!r}) makes a first one; steps that bring values of a column to "
+            "several levels lose it, so generalise before them), or have them shown or hidden as a whole with "
+            'no_hierarchy = "suppress".'
         )
     codes = table.codes.T.copy()  # the table's own stay as they are
     made = []
@@ -95,6 +96,11 @@ def _ladder(data: Microdata, column: str, known: list[object], with_null: bool) 
         assert hierarchy is not None
         above = _generalise(hierarchy, column, asked, level, kept)
         n_leaves: dict[str, int] = {}
+        if clash := kept & {label for leaf, label in above.items() if leaf not in kept}:
+            raise HierarchyError(
+                f"The key {column!r}: {listed(sorted(clash))} is a code that is not applicable and also the name of a "
+                "group: a reader could not tell them apart. Rename the group."
+            )
         for leaf in leaves_below:
             label = above.get(leaf, leaf)
             n_leaves[label] = n_leaves.get(label, 0) + 1

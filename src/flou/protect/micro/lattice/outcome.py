@@ -18,7 +18,7 @@ from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.lattice.quality import QUALITY_LABELS
 from flou.protect.micro.lattice.requirement import Flags
 from flou.protect.micro.lattice.shown_schema import schema_at
-from flou.protect.micro.shown_keys import Shown, mixed_schema, show
+from flou.protect.micro.shown_keys import Shown, as_text, mixed_schema, remembering, show
 
 
 def release_at(
@@ -33,7 +33,7 @@ def release_at(
     suppressed, dropped = file.settle(file.problem.shown_codes(levels))
     require_limit(file, suppressed, dropped, limit)
     shown = file.shown_at(levels, suppressed, dropped)
-    released = show(file.data, shown, schema_at(file.data, file, levels))
+    released = show(file.data, shown, schema_at(file, levels))
     chosen = dict(zip(file.table.columns, levels, strict=True))
     return Outcome(
         released,
@@ -62,13 +62,10 @@ def release_mixed(
         names = pl.Series(column, [*labels[j], None], dtype=pl.String)
         new = names[np.where(codes[j] < 0, len(labels[j]), codes[j])]
         # a column that shows nothing but its own values keeps its type
-        if old.dtype == pl.String or not new.eq_missing(old.cast(pl.String)).all():
-            columns[column] = hide(new, suppressed)
-        else:
-            columns[column] = hide(old, suppressed)
+        columns[column] = hide(old if new.eq_missing(as_text(old)).all() else new, suppressed)
     shown = Shown(file.table.frame, file.table.counts, columns, dropped)
     return Outcome(
-        show(file.data, shown, mixed_schema(file.data.schema, columns)),
+        show(file.data, shown, remembering(mixed_schema(file.data.schema, columns), file.data, shown)),
         guarantees=file.requirement.guarantees(),
         changes=shown.changes(),
         figures={"n_suppressed": file.n_hidden(suppressed), **figures},

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
 
 from flou.engine import native
 from flou.engine.charts import ALERT, CALM, INK, styled
+from flou.engine.errors import DataError
+from flou.engine.result import unused
 from flou.engine.words import Words
 from flou.protect.micro.lattice.ground import Dense
 from flou.protect.micro.lattice.search import Evaluator, Found
@@ -24,6 +27,11 @@ STATUS = ("chosen", "safe", "unsafe", "not looked at")
 _SMALL = 80
 
 
+def level_names(keys: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """What the level of each key is called beside figures: as the key, unless a figure has that name."""
+    return [unused(key, taken) for key in keys]
+
+
 @dataclass(frozen=True, eq=False)
 class LatticeView:
     """The nodes of a search: the level of each key, what is known of the node, and what it costs."""
@@ -31,6 +39,9 @@ class LatticeView:
     evaluator: Evaluator
     found: Found
     kind: native.Kind
+
+    def __reduce__(self) -> NoReturn:
+        raise DataError("A lattice holds keys of the original, which do not leave the process: keep its .to_frame().")
 
     def to_frame(self) -> Any:
         """One line a node, in the user's frame type; of very large lattices only the nodes that were evaluated."""
@@ -40,13 +51,16 @@ class LatticeView:
     def _frame(self) -> pl.DataFrame:
         columns = [ladder.column for ladder in self.evaluator.problem.ladders]
         seen = {e.levels: e for e in self.found.evaluated}
+        if self.found.best is not None:
+            seen[self.found.best.levels] = self.found.best
         ground = self.found.ground
         nodes = ground.nodes if isinstance(ground, Dense) else np.array(sorted(seen))
         assert ground is not None
         status = self._status(nodes)
         held = [seen.get(tuple(node)) for node in nodes.tolist()]
         floors = ground.quality.floor(nodes, ground.n_low(nodes))
-        frame = pl.DataFrame({c: nodes[:, j] for j, c in enumerate(columns)})
+        names = level_names(columns, ("status", "n_suppressed", "score", "floor"))
+        frame = pl.DataFrame({c: nodes[:, j] for j, c in enumerate(names)})
         return frame.with_columns(
             pl.Series("status", status),
             pl.Series("n_suppressed", [None if e is None else e.n_suppressed for e in held], dtype=pl.Int64),
@@ -67,7 +81,7 @@ class LatticeView:
         place = {tuple(node): i for i, node in enumerate(nodes.tolist())}
         for seen in found.evaluated:
             status[place[seen.levels]] = 1 if seen.safe else 2
-        if found.best is not None:
+        if found.best is not None and found.best.levels in place:
             status[place[found.best.levels]] = 0
         return [STATUS[i] for i in status]
 
@@ -105,7 +119,7 @@ class LatticeView:
 
     def _drawn(self, words: Words) -> list[dict[str, Any]]:
         """Where each node stands, those to be seen best last."""
-        columns = [ladder.column for ladder in self.evaluator.problem.ladders]
+        columns = self._frame.columns[: len(self.evaluator.problem.ladders)]
         frame = self._frame.with_columns(
             __flou_height=pl.sum_horizontal(columns), __flou_cost=pl.coalesce("score", "floor")
         ).sort("__flou_height", "__flou_cost")

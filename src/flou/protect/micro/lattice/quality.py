@@ -13,6 +13,7 @@ that must be suppressed at least: what the search prunes by.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from flou.engine.errors import ParameterError
 from flou.protect.micro.lattice import kernels
 from flou.protect.micro.lattice.problem import Classes, Levels, Problem
 
@@ -205,7 +207,10 @@ class _Own(Quality):
         loss = float(self._loss.score(levels, tally))
         named = dict(zip(columns, levels, strict=True))
         view = NodeView(named, self.problem.n_records, int(tally.n_suppressed), shown, loss)
-        return float(self._function(view))
+        found = float(self._function(view))
+        if not math.isfinite(found):
+            raise ParameterError(f"quality returned {found} at the levels {named}: it should be a finite number.")
+        return found
 
 
 def _most_classes(problem: Problem, levels: NDArray[np.int64]) -> Floats:

@@ -1,6 +1,6 @@
 """What the classes of a node must meet: the user's privacy models, and which part of them prunes.
 
-With record suppression only k, k-map and distinct l are monotone on the lattice: once a class meets them, what it
+With record suppression only k and distinct l are monotone on the lattice: once a class meets them, what it
 becomes part of meets them too, so a node above suppresses no more. Entropy and recursive l, t and β are so when
 nothing may be suppressed. Of all the others only the class size that they imply is used to prune.
 """
@@ -23,9 +23,8 @@ from flou.engine.errors import GuaranteeBrokenError, LazyInputError, ParameterEr
 from flou.engine.guarantee import Guarantee
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
-from flou.engine.note import Note
-from flou.engine.values import settings_text
 from flou.protect.micro.lattice.ladder import Codes, Ints
+from flou.protect.micro.promise import flags_nobody
 from flou.risk.micro.closeness import TCloseness
 from flou.risk.micro.diversity import LDiversity
 from flou.risk.micro.k_anonymity import KAnonymity
@@ -86,6 +85,9 @@ class Requirement:
     @cached_property
     def _parts(self) -> list[list[Part]]:
         """For each model the sensitive columns by distinct key; none where the model does not go by class."""
+        for model in self.models:
+            if isinstance(model, LDiversity):
+                model.require_groups(self.data)
         found = [m.classes_of(self.data, self.data) if isinstance(m, ClassMeasure) else [] for m in self.models]
         for part in (part for parts in found for part in parts):
             if not np.array_equal(part.classes.keys.counts, self.table.counts):
@@ -126,7 +128,10 @@ class Requirement:
             for model in models:
                 try:
                     flagged = model.measure(shown).flagged
-                except ParameterError:  # fewer records are left than it asks for
+                except ParameterError:
+                    if left.all():
+                        raise
+                    # fewer records are left than it asks for
                     flagged = np.ones(int(left.sum()), dtype=np.bool_)
                 found[class_of_row[left][flagged]] = True
             if not found.any():
@@ -152,13 +157,7 @@ class Requirement:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """The promise of each model, measured on the output."""
-        return tuple(self._guarantee(model) for model in self.models)
-
-    def _guarantee(self, model: RiskMeasure) -> Guarantee:
-        against = self.data if model.compares_with == "original" else None
-        settings = settings_text(model.shown_settings())
-        promise = Note("no record is flagged by {method} ({settings})", {"method": model.title, "settings": settings})
-        return Guarantee(promise, lambda after: model.measure(after, against=against).n_flagged)
+        return tuple(flags_nobody(model, self.data) for model in self.models)
 
 
 def _plain_k(model: RiskMeasure) -> bool:

@@ -146,6 +146,7 @@ class Search:
             if self._spent:
                 complete = False
                 break
+        self._settle_ties()
         best = np.inf if self.best is None else self.best.score
         bound = best if complete else min(best, self.ground.open_floor(self.evaluator.limit))
         return Found(self.best, self.second, bound, complete, self.evaluated, self.ground)
@@ -176,6 +177,21 @@ class Search:
             if self._bisect(self.ground.path(node)) and not self._spent:
                 self._look(node)
             nodes = nodes[still[0] + 1 :]
+
+    def _settle_ties(self) -> None:
+        """Go down from the best node as long as that costs nothing: a level that coarsens nothing is not worth it."""
+        known = {e.levels: e for e in self.evaluated}
+        while self.best is not None:
+            node = np.array(self.best.levels)
+            for lower in node - np.eye(len(node), dtype=np.int64)[node > 0]:
+                levels: Levels = tuple(lower.tolist())
+                if levels not in known:
+                    known[levels] = self.evaluator.evaluate(levels)
+                if known[levels].safe and known[levels].score <= self.best.score:
+                    self.best = known[levels]
+                    break
+            else:
+                return
 
     def _descend(self) -> None:
         """From the best safe nodes downwards, level by level: where a lattice is too large to come from below.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from flou.describe.hierarchy import ROOT
-from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.protect.micro.lattice.key_file import KeyFile
 from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.replaced import known_values, rest_of_hierarchy, schema_after
 
 
-def schema_at(data: Microdata, file: KeyFile, levels: Levels) -> Schema:
+def schema_at(file: KeyFile, levels: Levels) -> Schema:
     """Modalities, hierarchies and rules in the words of the new values."""
-    schema = data.schema
+    data, schema = file.data, file.data.schema
+    modalities = {}
     for ladder, level in zip(file.problem.ladders, levels, strict=True):
+        column = ladder.column
+        # what a null of the release may stand for, also where nobody shows it any more
+        modalities[column] = tuple(v for v in ladder.labels[level] if v is not None)
         if not level:
             continue
-        column = ladder.column
         values = known_values(data, column, [v for v in ladder.values if v is not None])
         if level == ladder.height:
             schema = schema_after(schema, column, dict.fromkeys(values, ROOT), None)
@@ -25,4 +27,4 @@ def schema_at(data: Microdata, file: KeyFile, levels: Levels) -> Schema:
         mapping = data.schema.hierarchies[column].generalise(values, level, keep=keep)
         texts = {v: str(label) for v, label in mapping.items()}
         schema = schema_after(schema, column, texts, rest_of_hierarchy(data, column, level, texts))
-    return schema
+    return schema.with_changes(modalities={**modalities, **schema.modalities})

@@ -14,19 +14,26 @@ from flou.protect.micro.lattice.search import MAX_OPTIMAL, Evaluator
 _MAX_TRIED = 2_000
 
 
-def take_in(file: KeyFile, quality: Quality, levels: Ints) -> None:
+def take_in(file: KeyFile, quality: Quality, levels: Ints, limit: int) -> None:
     """Give the keys at level -1 a place: with settled classes that become one class with them at a coarser node.
 
     Only classes that are nowhere coarser than the node can be taken in: they are part of one class there, as a whole.
-    It is done where it costs less than suppressing the records. `levels` is changed in place.
+    It is done where it costs less than suppressing the records; if more than `limit` are left then, at any price.
+    `levels` is changed in place.
     """
+    _pass(file, quality, levels, limit=0, worthwhile=True)
+    _pass(file, quality, levels, limit=limit, worthwhile=False)
+
+
+def _pass(file: KeyFile, quality: Quality, levels: Ints, *, limit: int, worthwhile: bool) -> None:
+    """Go through the nodes once, from the cheapest, until no more than `limit` records are left."""
     problem = file.problem
     ground = Dense(quality) if problem.n_nodes <= MAX_OPTIMAL else None
     nodes = ground.nodes[np.argsort(ground.floors, kind="stable")] if ground else next(Sparse(quality).chunks())
     nodes = nodes[:: max(1, -(-len(nodes) // _MAX_TRIED))]
     for node in [*map(tuple, nodes.tolist()), problem.heights]:
         left = levels[:, 0] < 0
-        if not left.any():
+        if problem.counts[left].sum() <= limit:
             return
         eligible = np.flatnonzero(left | (levels <= node).all(axis=1))
         part = problem.subset(eligible)
@@ -35,8 +42,9 @@ def take_in(file: KeyFile, quality: Quality, levels: Ints) -> None:
         wanted = np.zeros(len(classes.counts), dtype=np.bool_)
         wanted[place[left[eligible]]] = True
         kept = evaluator.kept(node)
-        worth = np.bincount(place, _saved(file, levels, eligible, node), len(classes.counts)) > 0
-        chosen = kept & (wanted & worth)[place]
+        if worthwhile:
+            wanted &= np.bincount(place, _saved(file, levels, eligible, node), len(classes.counts)) > 0
+        chosen = kept & wanted[place]
         levels[eligible[chosen]] = node
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.engine.errors import Infeasible
+from flou.engine.errors import Infeasible, ParameterError
 from flou.protect.micro.nulls.parts import Nulling, bits, mask_costs, pack
+
+#: Every choice of nulls is tried: 256 with eight keys.
+MAX_KEYS = 8
 
 
 def null_as_wildcards(
@@ -18,6 +21,11 @@ def null_as_wildcards(
 ) -> Nulling:
     """One choice of nulls for all records of a key."""
     d = codes.shape[1]
+    if d > MAX_KEYS:
+        raise ParameterError(
+            f'sense = "orthodox" is for comparison, with {MAX_KEYS} keys at most; the file has {d}. Use sense = '
+            '"category".'
+        )
     own = bits(codes < 0)
     masks = np.arange(1, (1 << d) - 1)
     masks = masks[np.argsort(mask_costs(masks, cost), kind="stable")]

@@ -15,6 +15,7 @@ from flou.protect.micro.nulls.parts import Nulling, bits, compress, is_safe, mas
 from flou.protect.micro.nulls.search_kernels import Pool
 
 TABLE_CELLS = 60_000_000  # keys x patterns of the table that the search works on
+MAX_PATTERNS = 4_096  # what twelve columns have; numbers of patterns must fit in 16 bits
 TINY = 300  # units; a problem as small as that is searched more widely
 MANY = 20_000  # units; up to that the search also starts around the units that were safe
 STEPS_PER_SEED = 500
@@ -186,7 +187,7 @@ def null_key(
     settled = is_safe(counts, np.zeros(len(counts)) if weights is None else weights, need)
     if settled[counts > 0].all():
         return Nulling(np.arange(len(codes)), np.zeros(len(codes), np.int64), counts)
-    patterns = choose_patterns(own, cost, TABLE_CELLS // len(codes))
+    patterns = choose_patterns(own, cost, min(MAX_PATTERNS, TABLE_CELLS // len(codes)))
     # A safe key whose own pattern is not among those stays out of it.
     active = np.flatnonzero((counts > 0) & (~settled | np.isin(own, patterns)))
     nulling = place_keys(

@@ -10,6 +10,7 @@ the codes in `undetermined`, may stand for any valid value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Annotated, Any, ClassVar, Literal
@@ -110,7 +111,7 @@ class Schema(Parameters):
                 yield f"{column!r}: {listed(both)} is declared both not applicable and undetermined"
         for column, values in self.modalities.items():
             texts = [text_of(v) for v in values]
-            doubled = sorted({t for t in texts if texts.count(t) > 1})
+            doubled = sorted(t for t, n in Counter(texts).items() if n > 1)
             if not values:
                 yield f"{column!r}: the list of modalities is empty; leave it out to take the values that occur"
             if doubled:

@@ -116,5 +116,6 @@ def remembering(schema: Schema, data: Microdata, shown: Shown) -> Schema:
         if new.null_count() or column in modalities:
             values = (*data.declared_modalities.get(column, ()), *distinct(shown.keys[column]), *distinct(new))
             known: dict[str, Any] = {text_of(v): v for v in values}
-            modalities[column] = tuple(known) if new.dtype == pl.String else tuple(known.values())
+            if known:
+                modalities[column] = tuple(known) if new.dtype == pl.String else tuple(known.values())
     return schema.with_changes(modalities=modalities)

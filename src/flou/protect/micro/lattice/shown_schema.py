@@ -16,7 +16,8 @@ def schema_at(file: KeyFile, levels: Levels) -> Schema:
     for ladder, level in zip(file.problem.ladders, levels, strict=True):
         column = ladder.column
         # what a null of the release may stand for, also where nobody shows it any more
-        modalities[column] = tuple(v for v in ladder.labels[level] if v is not None)
+        if known := tuple(v for v in ladder.labels[level] if v is not None):
+            modalities[column] = known
         if not level:
             continue
         values = known_values(data, column, [v for v in ladder.values if v is not None])

@@ -106,7 +106,9 @@ class Microdata:
 
     def marked(self, **marks: bool) -> Microdata:
         """The same data with marks added; a mark is never taken away."""
-        return self._made(self._entered, self.schema, self.marks.add(**marks), self.trail)
+        made = self._made(self._entered, self.schema, self.marks.add(**marks), self.trail)
+        made._cache.update({k: v for k, v in self._cache.items() if k != "overview"})  # the same rows, counted once
+        return made
 
     @property
     def frame(self) -> native.Frame:
@@ -258,10 +260,7 @@ class Microdata:
         return ids
 
     def numbered(self) -> Microdata:
-        """The same data with each row's number, which travels through a plan so that an attack can be scored.
-
-        Where an id is declared it serves; rows in an engine have no order to number them by.
-        """
+        """With each row's number, by which an attack is scored; an id serves, and rows in an engine have no order."""
         if self.schema.id is not None or self.is_lazy or _UNIT in self.frame.collect_schema().names():
             return self
         rows = native.collect(self.frame).with_row_index(_UNIT)

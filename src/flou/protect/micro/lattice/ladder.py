@@ -65,9 +65,8 @@ def ladders(data: Microdata, table: KeyTable, no_hierarchy: str = "refuse") -> t
     if bare and no_hierarchy == "refuse":
         raise HierarchyError(
             f"These keys have no hierarchy, so they cannot be generalised: {listed(bare)}. Declare one in the schema "
-            f"(flou.Hierarchy.suggest(people, {bare[0]!r}) makes a first one; steps that bring values of a column to "
-            "several levels lose it, so generalise before them), or have them shown or hidden as a whole with "
-            'no_hierarchy = "suppress".'
+            f"(flou.Hierarchy.suggest(people, {bare[0]!r}) makes a first one), or have them shown or hidden as a whole "
+            'with no_hierarchy = "suppress".'
         )
     codes = table.codes.T.copy()  # the table's own stay as they are
     made = []

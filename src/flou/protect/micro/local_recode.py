@@ -83,7 +83,7 @@ class LocalRecode(Modelled):
                 rest.settle(node)
         else:
             budget = max(1, min(self.max_nodes, _SEARCHED))
-            while not rest.done and (best := Search(rest.evaluator, budget).run().best) is not None:
+            while not rest.done and (best := Search(rest.searched(), budget).run().best) is not None:
                 if not rest.settle(best.levels):
                     break
         if problem.counts[rest.left].sum() > limit:
@@ -99,7 +99,12 @@ class Rest:
         #: The levels of each distinct key; -1 for those that are left.
         self.levels = np.full((file.problem.n_keys, len(file.problem.ladders)), -1, dtype=np.int64)
         self.left = np.arange(file.problem.n_keys, dtype=np.int32)
-        self.evaluator = Evaluator(file.problem, file.requirement, quality, file.problem.n_records)
+        self._evaluator = Evaluator(file.problem, file.requirement, quality, file.problem.n_records)
+
+    def searched(self) -> Evaluator:
+        """For a search among what is left."""
+        part = self._evaluator.problem
+        return Evaluator(part, self._file.requirement, self._quality.of(part), part.n_records, self.left)
 
     @property
     def done(self) -> bool:
@@ -108,15 +113,14 @@ class Rest:
 
     def settle(self, node: Levels) -> bool:
         """Settle the classes that meet the models at a node; whether there were any."""
-        kept = self.evaluator.kept(node)
+        kept = self._evaluator.kept(node)
         if not kept.any():
             return False
         self.levels[self.left[kept]] = node
         self.left = self.left[~kept]
         tell("protect: local_recode", len(self.levels) - len(self.left), len(self.levels))
         part = self._file.problem.subset(self.left)
-        quality = self._quality.of(part)
-        self.evaluator = Evaluator(part, self._file.requirement, quality, part.n_records, self.left)
+        self._evaluator = Evaluator(part, self._file.requirement, self._quality, part.n_records, self.left)
         return True
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from flou.engine.progress import tell
 from flou.protect.micro.lattice import kernels
 from flou.protect.micro.lattice.ground import Dense, Ground, Ints, Sparse
 from flou.protect.micro.lattice.ladder import Codes
-from flou.protect.micro.lattice.problem import Levels, Problem
+from flou.protect.micro.lattice.problem import Classes, Levels, Problem
 from flou.protect.micro.lattice.quality import Quality, Tally
 from flou.protect.micro.lattice.requirement import Flags, Requirement
 
@@ -68,40 +69,37 @@ class Evaluator:
         # a problem over some of the file's keys says which ones
         self._keys = keys
 
-    def classify(self, levels: Levels) -> tuple[Tally, Flags, Codes | None]:
-        """The classes of a node, which of them fail, and, unless sizes alone decide, the class of each key."""
+    def evaluate(self, levels: Levels) -> Evaluation:
+        """What a node suppresses and costs."""
         if self.requirement.only_k:
-            classes, place = self.problem.classes(levels), None
+            classes = self.problem.classes(levels)
             failing = classes.counts < self.requirement.min_size
         else:
             classes, place = self.problem.placed(levels)
-            failing = self.requirement.failing(classes.counts, self._in_file(place), lambda: self._shown(levels))
+            failing = self._failing(levels, classes, place)
         n_suppressed, n_classes, squares, shown = kernels.add_up(
             self.problem.codes, self.problem.leaves, self.problem.starts(levels), *classes, failing
         )
-        return Tally(n_suppressed, n_classes, squares, shown, classes, failing), failing, place
+        n_low = n_suppressed
+        if not self.prunes_by_all:
+            n_low = classes.counts[classes.counts < self.requirement.min_size].sum()
+        safe = bool(n_suppressed <= self.limit)
+        tally = Tally(n_suppressed, n_classes, squares, shown, classes, failing)
+        score = float(self.quality.score(levels, tally)) if safe else np.inf
+        return Evaluation(levels, int(n_suppressed), int(n_low), score, safe)
 
     def kept(self, levels: Levels) -> Flags:
         """Which keys are in classes that meet the models at a node."""
         classes, place = self.problem.placed(levels)
         large = classes.counts >= self.requirement.min_size
         if large.any() and not self.requirement.only_k:
-            shown = lambda: self._shown(levels)  # noqa: E731
-            large &= ~self.requirement.failing(classes.counts, self._in_file(place), shown)
+            large &= ~self._failing(levels, classes, place)
         return large[place]
 
-    def evaluate(self, levels: Levels) -> Evaluation:
-        tally, _, _ = self.classify(levels)
-        assert tally.classes is not None
-        counts = tally.classes.counts
-        n_low = tally.n_suppressed
-        if not self.requirement.only_k and not self.prunes_by_all:
-            n_low = int(counts[counts < self.requirement.min_size].sum())
-        safe = int(tally.n_suppressed) <= self.limit
-        score = float(self.quality.score(levels, tally)) if safe else np.inf
-        return Evaluation(levels, int(tally.n_suppressed), int(n_low), score, safe)
+    def _failing(self, levels: Levels, classes: Classes, place: Codes) -> Flags:
+        return self.requirement.failing(classes.counts, self._in_file(place), lambda: self._shown(levels))
 
-    @property
+    @cached_property
     def prunes_by_all(self) -> bool:
         """Whether a node that is not safe rules out every node below it, whatever the reason."""
         return self.requirement.monotone(suppressing=self.limit > 0)

@@ -20,6 +20,8 @@ from flou.protect.micro.lattice.quality import Quality
 Ints = NDArray[np.int64]
 #: Nodes that are looked at together.
 CHUNK = 256
+#: Evaluated nodes that a sparse ground rules others out by.
+_REMEMBERED = 1_000
 
 
 class Ground:
@@ -149,10 +151,13 @@ class Sparse(Ground):
 
     def note(self, levels: Levels, n_low: int) -> None:
         self.known[levels] = n_low
-        # what a node below says already need not be said by one above it that suppresses no more
+        if not n_low:
+            return
+        # this node says all that nodes below it say that suppress no more; the oldest are forgotten, so that looking
+        # nodes up stays quick
         stays = ~((self._levels <= levels).all(axis=1) & (self._low <= n_low))
-        self._levels = np.concatenate([self._levels[stays], [levels]])
-        self._low = np.concatenate([self._low[stays], [n_low]])
+        self._levels = np.concatenate([self._levels[stays], [levels]])[-_REMEMBERED:]
+        self._low = np.concatenate([self._low[stays], [n_low]])[-_REMEMBERED:]
 
     def n_low(self, nodes: Ints) -> Ints:
         found = np.zeros(len(nodes), dtype=np.int64)

@@ -208,7 +208,9 @@ class Search:
             below = node - np.eye(len(node), dtype=np.int64)[node > 0]
             if not len(below):
                 continue
-            for lower in below[self._open(below)]:
+            # a node that costs more than the best may still lead to one that costs less
+            possible = self.ground.fresh(below) & (self.ground.n_low(below) <= self.evaluator.limit)
+            for lower in below[possible]:
                 self._look(lower)
                 seen = self.evaluated[-1]
                 if seen.safe:

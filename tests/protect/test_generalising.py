@@ -68,8 +68,11 @@ def test_one_more_k_never_costs_less(people: flou.Microdata) -> None:
     assert frontier.best(10, 0.05)["score"] == pytest.approx(
         P.Generalise(k=10).protect(people, secret=1).steps[0].score
     )
-    with pytest.raises(ParameterError, match="k = 2 to 29"):
+    with pytest.raises(ParameterError, match="not traced for k = 40"):
         frontier.best(40, 0.1)
+    for limit in (5, -1, "5%"):
+        with pytest.raises(ParameterError, match=r"0\.05 for 5%"):
+            frontier.best(5, limit)
 
 
 def test_a_function_of_the_users_own(people: flou.Microdata) -> None:
@@ -174,3 +177,23 @@ def test_importance_says_where_nulls_go(people: flou.Microdata) -> None:
     assert spare.nulls["age"] < spare.nulls["region"]
     with pytest.raises(ParameterError, match="importance names 'sex'"):
         P.LocalSuppression(k=4, importance={"sex": 1}).protect(people, secret=1)
+
+
+def test_what_is_hidden_is_said(people: flou.Microdata) -> None:
+    step = P.Generalise(k=600).protect(people, secret=1).steps[0]
+    assert any("every key is hidden" in str(note) for note in step.notes)
+    few = P.LocalRecode(k=30, max_nodes=1).protect(people, secret=1).steps[0]
+    assert any("first 1 of 15" in str(note) for note in few.notes)
+    assert any("show no key at all" in str(note) for note in few.notes)
+    assert "15 nodes" in repr(step.lattice)
+
+
+def test_declared_values_that_a_hierarchy_misses_are_named_with_their_key(people: flou.Microdata) -> None:
+    tree = flou.Hierarchy.tree({"north": ["n1", "n2"], "south": ["s1", "s2"]})
+    roles = {
+        "keys": ["region"],
+        "hierarchies": {"region": tree},
+        "modalities": {"region": ["n1", "n2", "s1", "s2", "s3"]},
+    }
+    with pytest.raises(HierarchyError, match=r"'region'.*'s3'"):
+        P.Generalise(k=5).protect(flou.Microdata(people.to_frame(), **roles), secret=1)

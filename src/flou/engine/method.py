@@ -187,7 +187,7 @@ Measure = Annotated[
 def _several(value: object) -> object:
     held = (value,) if isinstance(value, Method | dict) else as_tuple(value)
     for one in held if isinstance(held, tuple) else ():
-        if not isinstance(one, Method | dict):
+        if not isinstance(one, RiskMeasure | dict):
             raise ValueError(
                 f'{one!r} is no measure: write it with its parameters, [{{method = "l_diversity", l = 2}}].'
             )

@@ -38,10 +38,10 @@ def as_tuple(value: object) -> object:
 
 def _items(value: object) -> object:
     """Keys as text, the only kind that a TOML table has; values are matched by their text."""
-    if isinstance(value, str | int | float):
+    if not isinstance(value, Mapping | tuple):
         raise ValueError(f"{value!r} should be a table of names and values, such as {{age = 2}}.")
     if not isinstance(value, Mapping):
-        return value
+        return value  # pairs that were checked before
     wrong = [k for k in value if not isinstance(k, bool | int | float | str | dt.date)]
     texts = [text_of(k) for k in value]
     if wrong or len(set(texts)) < len(texts) or not texts:

@@ -69,7 +69,7 @@ class Generalise(Modelled):
     reference: ClassVar[str] = "kohlmayer2012"
     title: ClassVar[str] = "optimal generalisation"
 
-    suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key")
+    suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key, such as 0.05")
     quality: QualityChoice = Field("loss", description="what is to be kept low")
     importance: Pairs | None = Field(None, description="what each key counts for in the quality; 1 unless given")
     search: Literal["auto", "optimal", "anytime"] = Field(
@@ -107,10 +107,11 @@ class Generalise(Modelled):
         notes = _notes(file, found, self.quality)
         return release_at(file, found.best.levels, evaluator.limit, figures, details, notes)
 
-    def frontier(self, people: Any, k: Sequence[int] = tuple(range(2, 21))) -> Frontier:
+    def frontier(self, people: Any, k: int | Sequence[int] = tuple(range(2, 21))) -> Frontier:
         """The optimum for every k asked for and every suppression limit, from one traversal of the lattice."""
         data = self._accept(people)
-        if any(isinstance(x, bool) or not isinstance(x, int) or x < 1 for x in k) or not len(k):
+        k = (k,) if isinstance(k, int) else tuple(k)
+        if any(isinstance(x, bool) or not isinstance(x, int) or x < 1 for x in k) or not k:
             raise ParameterError(
                 f"k = {list(k)!r} should be whole numbers, 1 at least: frontier(people, k=range(2, 21))."
             )
@@ -141,7 +142,7 @@ class Generalise(Modelled):
                 f"The budget of max_nodes = {self.max_nodes:,} ended before a safe node was found: nothing is "
                 "released.",
                 best=f"a node that would suppress {least:,} of {file.problem.n_records:,} records",
-                next_step="Raise max_nodes or suppression_limit, or leave fine levels out of the hierarchies.",
+                next_step=f"Raise max_nodes (the lattice has {file.problem.n_nodes:,} nodes) or suppression_limit.",
             )
         return blocked(file)
 
@@ -165,6 +166,9 @@ def _notes(file: KeyFile, found: Found, quality: object) -> tuple[Note, ...]:
     assert found.best is not None
     notes = levels_notes(file, found.best.levels, found.best.score, quality)
     if found.complete:
-        return notes
+        text = "the best of {n_nodes} choices, proven by looking at {n}; the second best scores {second}"
+        second = "–" if found.second is None else round(found.second.score, 6)
+        values: dict[str, object] = {"n_nodes": file.problem.n_nodes, "n": len(found.evaluated), "second": second}
+        return *notes, Note(text, values, internal=True)
     text = "the search ended with its budget of {n} nodes: no safe node scores below {bound}"
     return *notes, Note(text, {"n": len(found.evaluated), "bound": round(found.bound, 6)}, internal=True)

@@ -52,7 +52,7 @@ class LocalRecode(Modelled):
     reference: ClassVar[str] = "prasser2020"
     title: ClassVar[str] = "local recoding"
 
-    suppression_limit: Share = Field(0.01, description="largest share of records that may lose every key")
+    suppression_limit: Share = Field(0.01, description="largest share of records that may lose every key, such as 0.05")
     importance: Pairs | None = Field(None, description="what each key counts for; 1 unless given")
     max_nodes: int = Field(MAX_OPTIMAL, ge=1, description="nodes of the lattice that are gone through at most")
     no_hierarchy: NoHierarchy = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
@@ -69,8 +69,15 @@ class LocalRecode(Modelled):
         codes, labels, shares = _shown(file, levels)
         n_levels = len(np.unique(levels[levels[:, 0] >= 0], axis=0))
         figures = {"granularity": granularity(file, shares), "n_levels": n_levels}
-        note = Note("granularity {granularity}", {"granularity": round(figures["granularity"], 4)}, internal=True)
-        return release_mixed(file, codes, labels, limit, figures, (note,))
+        notes = [Note("granularity {granularity}", {"granularity": round(figures["granularity"], 4)}, internal=True)]
+        hidden = (levels == file.problem.heights).all(axis=1)
+        if hidden.any():
+            n_hidden = int(file.table.counts[hidden].sum())
+            notes.append(Note("{n_hidden} records show no key at all: each of theirs is *", {"n_hidden": n_hidden}))
+        if self.max_nodes < min(file.problem.n_nodes, MAX_OPTIMAL):
+            text = "only the first {n} of {n_nodes} choices of levels were tried: raise max_nodes"
+            notes.append(Note(text, {"n": self.max_nodes, "n_nodes": file.problem.n_nodes}, internal=True))
+        return release_mixed(file, codes, labels, limit, figures, tuple(notes))
 
     def _settled(self, file: KeyFile, limit: int) -> Ints:
         """The levels of each distinct key; -1 for those that are suppressed."""

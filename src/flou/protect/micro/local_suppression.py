@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import Infeasible, ParameterError, listed
+from flou.engine.errors import Infeasible, ParameterError, did_you_mean, listed
 from flou.engine.guarantee import Guarantee
 from flou.engine.keys import KeyTable
 from flou.engine.method import Protection
@@ -124,7 +124,7 @@ class LocalSuppression(Protection):
         notes = [Note(text, {**figures, "n_records": table.n_records}, internal=True)]
         if self.sense == "orthodox":
             notes.append(_ORTHODOX)
-        elif figures["n_nulls"] and _alike(data) and self.max_risk is None:
+        elif figures["n_nulls"] and _alike(data) and self.subsets is None and self.max_risk is None:
             notes.append(_ALIKE)
         return Outcome(
             released,
@@ -199,7 +199,8 @@ class LocalSuppression(Protection):
             return list(combinations(range(len(columns)), self.subsets))
         unknown = sorted({c for s in self.subsets or () for c in s} - set(columns))
         if unknown:
-            raise ParameterError(f"subsets names {listed(unknown)}, which is no key. Keys: {', '.join(columns)}.")
+            hint = did_you_mean(unknown[0], columns)
+            raise ParameterError(f"subsets names {listed(unknown)}, which is no key.{hint} Keys: {', '.join(columns)}.")
         return [tuple(columns.index(c) for c in s) for s in self.subsets or ()]
 
     def _guarantees(self, data: Microdata, columns: tuple[str, ...]) -> tuple[Guarantee, ...]:
@@ -209,7 +210,10 @@ class LocalSuppression(Protection):
         if self.k is not None and self.subsets is None:
             measures.append(KAnonymity(k=self.k, missing=self.sense, by=self.by))
         promised = [flags_nobody(m) for m in measures]
-        if self.subsets is not None:
+        if isinstance(self.subsets, int):
+            measure = KAnonymity(k=self.k or 1, missing="category", by=self.by, subsets=self.subsets)
+            promised.append(flags_nobody(measure))
+        elif self.subsets is not None:
             promised += [self._on_subset(tuple(columns[j] for j in s)) for s in self._positions(columns)]
         return tuple(promised)
 
@@ -234,8 +238,8 @@ _ORTHODOX = Note(
 
 
 _ALIKE = Note(
-    "Rows without an id cannot be told apart in their engine, so the records of a key were all treated alike. Declare "
-    "the role id, or .collect() them, to need fewer nulls.",
+    "Rows without an id cannot be told apart in their engine, so the records of a key were all treated alike. With an "
+    "id fewer nulls would do.",
     internal=True,
 )
 

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
+from flou.engine.keys import pack
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs
 from flou.engine.progress import tell
@@ -63,7 +64,8 @@ class Mondrian(Modelled):
         for j, line in enumerate(axes):
             codes[j], names, shares[j] = line.shown(file.problem.codes[j], parts)
             labels.append(names)
-        figures = {"n_classes": int(parts.max()) + 1, "granularity": granularity(file, shares)}
+        n_classes = len(np.unique(pack(codes.T, [len(names) for names in labels])))
+        figures = {"n_classes": n_classes, "granularity": granularity(file, shares)}
         text = "{n_classes} classes; granularity {granularity}"
         note = Note(text, {**figures, "granularity": round(figures["granularity"], 4)}, internal=True)
         return release_mixed(file, codes, labels, 0, figures, (note,))

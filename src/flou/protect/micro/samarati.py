@@ -38,7 +38,7 @@ class Samarati(Modelled):
     reference: ClassVar[str] = "samarati2001"
     title: ClassVar[str] = "Samarati's generalisation"
 
-    suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key")
+    suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key, such as 0.05")
     quality: QualityName = Field("loss", description="which of the safe nodes of that height is taken")
     no_hierarchy: NoHierarchy = Field("refuse", description="a key without hierarchy: refused, or kept or hidden")
 

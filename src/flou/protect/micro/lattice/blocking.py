@@ -29,5 +29,5 @@ def blocked(file: KeyFile) -> Infeasible:
         f"No choice of levels meets the models within the suppression limit: {what} cannot be met even by the whole "
         "file as one class.",
         best=", ".join(best),
-        next_step="Ask for less, or suppress more records.",
+        next_step="Ask for less: no choice of levels reaches more.",
     )

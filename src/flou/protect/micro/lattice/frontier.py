@@ -7,7 +7,7 @@ nodes that no other beats in both are the frontier: each is the optimum for a ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import polars as pl
 
 from flou.engine import native
 from flou.engine.charts import styled
-from flou.engine.errors import ParameterError
+from flou.engine.errors import ParameterError, listed
 from flou.engine.progress import tell
 from flou.engine.words import Words
 from flou.protect.micro.lattice import kernels
@@ -36,7 +36,7 @@ _DRAWN = (0.0, 0.01, 0.02, 0.05, 0.1, 1.0)
 class Frontier:
     """The optima by k and suppression limit."""
 
-    frame: pl.DataFrame
+    frame: pl.DataFrame = field(repr=False)
     kind: native.Kind
 
     def to_frame(self) -> Any:
@@ -45,13 +45,11 @@ class Frontier:
 
     def best(self, k: int, suppression_limit: float) -> dict[str, Any]:
         """The optimum for one k and one limit."""
+        known = self.frame["k"].unique().sort().to_list()
+        if k not in known:
+            raise ParameterError(f"The frontier was not traced for k = {k!r} but for k = {listed(known, 20)}.")
+        _require_limits([suppression_limit])
         held = self.frame.filter((pl.col("k") == k) & (pl.col("suppression_limit") <= suppression_limit))
-        if held.is_empty():
-            known = self.frame["k"].unique().sort().to_list()
-            raise ParameterError(
-                f"The frontier has no optimum for k = {k} at a limit of {suppression_limit}; it was made for k = "
-                f"{known[0]} to {known[-1]}."
-            )
         return held.sort("score").row(0, named=True)
 
     def plot(self, language: str = "en", *, limits: Sequence[float] = _DRAWN) -> alt.Chart:
@@ -59,6 +57,7 @@ class Frontier:
         import altair as alt
 
         words = Words(language)
+        _require_limits(limits)
         names = [f"{words.number(100 * limit)}\u202f%" if language == "fr" else f"{100 * limit:g}%" for limit in limits]
         rows = []
         for limit, name in zip(limits, names, strict=True):
@@ -79,6 +78,12 @@ class Frontier:
         )
         drawn = base.mark_line(interpolate="step-after") + base.mark_point(filled=True, size=34, opacity=1)
         return styled(drawn.properties(width=500, height=280))
+
+
+def _require_limits(limits: Sequence[float]) -> None:
+    for limit in limits:
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit <= 1:
+            raise ParameterError(f"A suppression limit is a share in [0, 1], 0.05 for 5%; given {limit!r}.")
 
 
 def _shades(n: int) -> list[str]:

@@ -100,7 +100,8 @@ def key_weights(columns: tuple[str, ...], importance: tuple[tuple[str, object], 
     given = dict(importance or ())
     for name in given:
         if name not in columns:
-            raise ParameterError(f"importance names {name!r}, which is no key.{did_you_mean(name, columns)}")
+            hint = did_you_mean(name, columns)
+            raise ParameterError(f"importance names {name!r}, which is no key.{hint} Keys: {', '.join(columns)}.")
     return np.array([float(str(given.get(c, 1.0))) for c in columns])
 
 

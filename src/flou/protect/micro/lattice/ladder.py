@@ -86,14 +86,15 @@ def _ladder(data: Microdata, column: str, known: list[object], with_null: bool) 
     n_domain = len(leaves_below) + with_null
     values = [*known, None] if with_null else list(known)
     texts = [None if v is None else text_of(v) for v in values]
-    # the leaves of the hierarchy and, should it miss any, the values that occur: it will say so
-    asked = list({text_of(v): v for v in (*domain, *known)}.values())
+    # the leaves of the hierarchy and, should it miss any, values that occur or are declared: it will say so
+    declared = data.declared_modalities.get(column, ())
+    asked = list({text_of(v): v for v in (*domain, *declared, *known)}.values())
     up = [np.arange(len(values), dtype=np.int32)]
     labels: list[list[object]] = [values]
     leaves = [np.ones(len(values), dtype=np.int64)]
     for level in range(1, hierarchy.height if hierarchy is not None else 1):
         assert hierarchy is not None
-        above = _generalise(hierarchy, column, asked, level, kept)
+        above = generalised(hierarchy, column, asked, level, kept)
         n_leaves: dict[str, int] = {}
         if clash := kept & {label for leaf, label in above.items() if leaf not in kept}:
             raise HierarchyError(
@@ -122,7 +123,8 @@ def _domain(data: Microdata, column: str, known: Sequence[object], hierarchy: Hi
     return list(declared.values())
 
 
-def _generalise(hierarchy: Hierarchy, column: str, values: list[object], level: int, kept: set[str]) -> dict[str, str]:
+def generalised(hierarchy: Hierarchy, column: str, values: list[object], level: int, kept: set[str]) -> dict[str, str]:
+    """The text of each value → what it is at a level."""
     try:
         above = hierarchy.generalise(values, level, keep=kept)
     except HierarchyError as error:

@@ -74,11 +74,23 @@ def release_mixed(
 
 
 def levels_notes(file: KeyFile, levels: Levels, score: float, quality: object) -> tuple[Note, ...]:
-    """The chosen levels in words, and what they cost."""
-    shown = ", ".join(f"{c} {v}" for c, v in zip(file.table.columns, levels, strict=True))
+    """The chosen levels in words, each with a value that it shows, and what they cost."""
+    shown = ", ".join(f"{file.table.columns[j]} {v}{_example(file, j, v)}" for j, v in enumerate(levels))
     name = QUALITY_LABELS.get(str(quality), "score")
     cost = {"type_quality": name, "score": round(score, 6)}
-    return Note("levels: {levels}", {"levels": shown}), Note("{type_quality} {score}", cost, internal=True)
+    notes = [Note("levels: {levels}", {"levels": shown}), Note("{type_quality} {score}", cost, internal=True)]
+    if levels == file.problem.heights:
+        notes.append(Note("every key is hidden: the release shows none of them"))
+    return tuple(notes)
+
+
+def _example(file: KeyFile, j: int, level: int) -> str:
+    """The label that most records show at a level above the values."""
+    if not level:
+        return ""
+    ladder = file.problem.ladders[j]
+    n = np.bincount(ladder.up[level][file.problem.codes[j]], file.problem.counts)
+    return f" ({ladder.texts(level)[int(n.argmax())]})"
 
 
 def require_limit(file: KeyFile, suppressed: Flags, dropped: Flags, limit: int) -> None:
@@ -97,9 +109,10 @@ def suppression_notes(n_suppressed: int, dropped: Flags) -> tuple[Note, ...]:
     """How many records lost every key, and whether they could be kept at all."""
     if dropped.any():
         text = "{n_suppressed} records were suppressed; together they do not meet the models, so they were dropped"
-    else:
-        text = "{n_suppressed} records were suppressed: every key of theirs is null"
-    return (Note(text, {"n_suppressed": n_suppressed}, internal=True),) if n_suppressed or dropped.any() else ()
+        return (Note(text, {"n_suppressed": n_suppressed}, internal=True),)
+    # anybody can count the records without keys
+    text = "{n_suppressed} records were suppressed: every key of theirs is null"
+    return (Note(text, {"n_suppressed": n_suppressed}),) if n_suppressed else ()
 
 
 def granularity(file: KeyFile, shares: np.ndarray[Any, np.dtype[np.float64]]) -> float:

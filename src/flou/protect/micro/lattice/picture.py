@@ -40,6 +40,10 @@ class LatticeView:
     found: Found
     kind: native.Kind
 
+    def __repr__(self) -> str:
+        n = self.evaluator.problem.n_nodes
+        return f"LatticeView({n:,} nodes, {len(self.found.evaluated):,} evaluated)"
+
     def __reduce__(self) -> NoReturn:
         raise DataError("A lattice holds keys of the original, which do not leave the process: keep its .to_frame().")
 
@@ -115,7 +119,10 @@ class LatticeView:
             lines = steps.mark_rule(color="#c4cad2").encode(x=across, x2="across_2", y=height, y2="height_2")
             labels = base.mark_text(dy=14, fontSize=9, color=INK).encode(text="short:N")
             layers = [lines, dots, labels]
-        return styled(alt.layer(*layers).properties(width=520, height=320))
+        columns = ", ".join(ladder.column for ladder in self.evaluator.problem.ladders)
+        text = "levels of {columns}; in each row the cheaper nodes stand to the left"
+        title = alt.TitleParams(words(text, columns=columns), fontSize=11, fontWeight="normal", anchor="start")
+        return styled(alt.layer(*layers).properties(width=520, height=320, title=title))
 
     def _drawn(self, words: Words) -> list[dict[str, Any]]:
         """Where each node stands, those to be seen best last."""

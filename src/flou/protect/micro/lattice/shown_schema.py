@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from flou.describe.hierarchy import ROOT
 from flou.describe.schema import Schema
+from flou.engine.values import text_of
 from flou.protect.micro.lattice.key_file import KeyFile
+from flou.protect.micro.lattice.ladder import generalised
 from flou.protect.micro.lattice.problem import Levels
 from flou.protect.micro.replaced import known_values, rest_of_hierarchy, schema_after
 
@@ -25,7 +27,7 @@ def schema_at(file: KeyFile, levels: Levels) -> Schema:
             schema = schema_after(schema, column, dict.fromkeys(values, ROOT), None)
             continue
         keep = data.schema.not_applicable.get(column, ())
-        mapping = data.schema.hierarchies[column].generalise(values, level, keep=keep)
-        texts = {v: str(label) for v, label in mapping.items()}
+        labels = generalised(data.schema.hierarchies[column], column, values, level, {text_of(v) for v in keep})
+        texts = {v: labels[text_of(v)] for v in values}
         schema = schema_after(schema, column, texts, rest_of_hierarchy(data, column, level, texts))
     return schema.with_changes(modalities={**modalities, **schema.modalities})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 STATUS = ("chosen", "safe", "unsafe", "not looked at")
 #: Lattices that are drawn with every step and label.
 _SMALL = 80
+#: Letters in a line of a chart's title.
+_TITLE = 95
 
 
 def level_names(keys: Sequence[str], taken: Sequence[str]) -> list[str]:
@@ -116,12 +119,13 @@ class LatticeView:
         layers = [dots]
         if small:
             steps = alt.Chart(alt.InlineData(values=_steps(rows)))
-            lines = steps.mark_rule(color="#c4cad2").encode(x=across, x2="across_2", y=height, y2="height_2")
+            rules = steps.mark_rule(color="#c4cad2").encode(x=across, x2="across_2", y=height, y2="height_2")
             labels = base.mark_text(dy=14, fontSize=9, color=INK).encode(text="short:N")
-            layers = [lines, dots, labels]
+            layers = [rules, dots, labels]
         columns = ", ".join(ladder.column for ladder in self.evaluator.problem.ladders)
         text = "levels of {columns}; in each row the cheaper nodes stand to the left"
-        title = alt.TitleParams(words(text, columns=columns), fontSize=11, fontWeight="normal", anchor="start")
+        lines = textwrap.wrap(words(text, columns=columns), _TITLE)
+        title = alt.TitleParams(lines, fontSize=11, fontWeight="normal", anchor="start")
         return styled(alt.layer(*layers).properties(width=520, height=320, title=title))
 
     def _drawn(self, words: Words) -> list[dict[str, Any]]:

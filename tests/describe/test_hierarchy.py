@@ -119,3 +119,10 @@ def test_round_trip_through_a_schema_file(tmp_path: Path, hierarchy: Hierarchy) 
     schema = flou.Schema(keys=["x"], hierarchies={"x": hierarchy})
     schema.save(tmp_path / "s.toml")
     assert flou.Schema.load(tmp_path / "s.toml").hierarchies["x"] == hierarchy
+
+
+def test_a_line_of_headings_is_not_taken_for_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("occupation;collar;all\nclerk;white;*\nminer;blue;*\n", encoding="utf-8")
+    with pytest.raises(flou.FlouError, match="headings"):
+        Hierarchy.from_csv(path)

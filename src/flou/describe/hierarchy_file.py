@@ -36,6 +36,12 @@ def read_rows(path: str | PathLike[str], delimiter: str | None, encoding: str) -
         raise HierarchyError(f"The hierarchy file {str(path)!r} is not a CSV file: {error}.") from None
     if not rows:
         raise HierarchyError(f"The hierarchy file {str(path)!r} is empty.")
+    roots = {row[-1] for row in rows[1:] if row}
+    if len(rows) > 2 and len(roots) == 1 and rows[0][-1:] and rows[0][-1] not in roots:
+        raise HierarchyError(
+            f"The first line of the hierarchy file {str(path)!r} ends in {rows[0][-1]!r}, all the others in "
+            f"{roots.pop()!r}: leave out the line of headings, or give {rows[0][0]!r} the same last group."
+        )
     return rows
 
 

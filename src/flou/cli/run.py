@@ -12,7 +12,7 @@ from typing import cast
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from flou.cli.show import console
+from flou.cli.show import console, hanging
 from flou.decide.verdict import Decision, Verdict
 from flou.engine.errors import Interrupted, OutputError, ParameterError
 from flou.engine.note import Note
@@ -41,6 +41,9 @@ def run_plan(
     screen = console()
     n_in, n_out = done.original.n_records, done.release.data.n_records
     screen.print(f"{n_in:,} records in, {n_out:,} in the release")
+    for step in done.release.steps:
+        for note in step.notes:
+            hanging(screen, f"{step.method.name()}: ", str(note))
     _show_changes(done.changed)
     for result in done.results:
         head = f"{result.method} ({settings_text(result.settings)}) on the {result.measured_on}"

@@ -95,21 +95,22 @@ def show_release(release: Release) -> None:
     out = console()
     for step in release.steps:
         settings = settings_text({n: v for n, v in step.method.shown_settings().items() if v not in ((), [], {})})
-        _hanging(out, f"{step.number}. ", f"{step.method.name()} {settings}")
+        hanging(out, f"{step.number}. ", f"{step.method.name()} {settings}")
         for change in step.changes:
-            _hanging(out, "   ", f"{change.column}: {change.n_changed:,} values changed")
+            hanging(out, "   ", f"{change.column}: {change.n_changed:,} values changed")
         dropped = step.n_records_before - step.n_records_after
         if dropped:
-            _hanging(out, "   ", f"{dropped:,} of {step.n_records_before:,} records dropped")
+            hanging(out, "   ", f"{dropped:,} of {step.n_records_before:,} records dropped")
         for note in step.notes:
-            _hanging(out, "   ", str(note))
+            hanging(out, "   ", str(note))
     for proof in release.guarantees:
-        _hanging(out, "Guaranteed: ", str(proof))
+        hanging(out, "Guaranteed: ", str(proof))
 
 
-def _hanging(out: Console, head: str, text: str) -> None:
+def hanging(out: Console, head: str, text: str) -> None:
     """A paragraph whose further lines stand below the first, behind its head."""
-    out.print(textwrap.fill(text, out.width, initial_indent=head, subsequent_indent=" " * min(len(head), 4)))
+    indent = " " * min(len(head), 4)
+    out.print(textwrap.fill(text, out.width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False))
 
 
 def show_methods() -> None:

@@ -183,6 +183,8 @@ class Search:
             node = np.array(self.best.levels)
             for lower in node - np.eye(len(node), dtype=np.int64)[node > 0]:
                 levels: Levels = tuple(lower.tolist())
+                if self.ground.n_low(lower[None])[0] > self.evaluator.limit:
+                    continue
                 if levels not in known:
                     known[levels] = self.evaluator.evaluate(levels)
                 if known[levels].safe and known[levels].score <= self.best.score:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import numpy as np
@@ -26,7 +26,7 @@ from tests.contracts.cases import (
 
 import flou
 from flou.engine import registry
-from flou.engine.method import Method, Protection, RiskMeasure
+from flou.engine.method import Claim, Method, Protection, RiskMeasure
 from flou.engine.plan_schema import method_schema, plan_schema
 
 ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]
@@ -263,14 +263,43 @@ def test_claims_hold(method: Protection) -> None:
     release = method.protect(data, secret=SECRET)
     before = data.to_frame()
     after = release.data.to_frame(reveal=True)
-    if "records" in method.preserves:
+    if "records" in method.claims:
         assert before["pid"].to_list() == after["pid"].to_list()
-    if "untouched columns" in method.preserves:
-        touched = {getattr(method, "column", "")}
+    if "untouched columns" in method.claims:
+        touched = set(method.touches)
         kept = before.join(after.select("pid"), on="pid", how="semi", maintain_order="left")
         for column in set(after.columns) - touched:
             assert kept[column].to_list() == after[column].to_list(), column
-    assert set(method.preserves) <= {"records", "marginal", "untouched columns"}
+    for column in method.touches:
+        if "marginal" in method.claims:
+            assert sorted(before[column].to_list(), key=str) == sorted(after[column].to_list(), key=str)
+        if "mean" in method.claims and before[column].dtype.is_numeric():
+            rounding = 0.5 if before[column].dtype.is_integer() else 1e-9
+            assert before[column].mean() == pytest.approx(after[column].mean(), rel=1e-9, abs=rounding)
+    assert set(method.claims) <= set(get_args(Claim))
+
+
+AVERAGED = [p for p in PROTECTIONS if {"expected mean", "expected marginal"} & set(p.values[0].claims)]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("method", AVERAGED)
+def test_claims_on_average_hold(method: Protection) -> None:
+    """Over many secrets the mean, or the count of each value, is that of the original: within five standard errors."""
+    data, n_secrets = people(), 60
+    secrets = [flou.Secret(bytes([i]) * 32) for i in range(n_secrets)]
+    released = [method.protect(data, secret=s).data.to_frame(reveal=True) for s in secrets]
+    for column in method.touches:
+        before = data.to_frame()[column]
+        if "expected mean" in method.claims:
+            expected = [float(before.mean())]  # type: ignore[arg-type]
+            found = np.array([[r[column].mean()] for r in released], dtype=float)
+        else:
+            values = before.unique(maintain_order=True).to_list()
+            expected = [float(before.eq_missing(v).sum()) for v in values]
+            found = np.array([[r[column].eq_missing(v).sum() for v in values] for r in released], dtype=float)
+        assert found.std(axis=0).max() > 0, "it draws"
+        error = 5 * found.std(axis=0, ddof=1) / np.sqrt(n_secrets) + 1e-9
+        assert (np.abs(found.mean(axis=0) - expected) <= error).all(), column
 
 
 @pytest.mark.parametrize("method", PROTECTIONS)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 import narwhals as nw
@@ -24,7 +24,7 @@ from flou.describe.microdata import Microdata
 from flou.engine import native as engines
 from flou.engine import spool
 from flou.engine.errors import DataError
-from flou.engine.method import Protection
+from flou.engine.method import Claim, Protection
 from flou.engine.progress import listening
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
@@ -37,7 +37,7 @@ class Whisper(Protection):
 
     title: ClassVar[str] = "whisper"
     reference: ClassVar[str] = "none"
-    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = ("records",)
+    preserves: ClassVar[tuple[Claim, ...]] = ("records",)
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         def lower(batch: pl.DataFrame) -> pl.DataFrame:

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from flou.describe.check import check_frame, check_values, check_weight
 from flou.describe.schema import Schema
+from flou.describe.units import declared_ids, ids_by_content
 from flou.engine import native
-from flou.engine.data import DataKind, Marks
+from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError, LazyInputError, OutputError, ParameterError, SchemaError, did_you_mean
 from flou.engine.keys import KeyTable, count_keys
 from flou.engine.parameters import Scalar
@@ -47,12 +48,13 @@ class Microdata:
     """
 
     data_kind: ClassVar[DataKind] = "microdata"
-    __slots__ = ("_cache", "_entered", "_marks", "_schema", "_trail")
+    __slots__ = ("_cache", "_entered", "_kin", "_marks", "_schema", "_trail")
 
     _entered: native.Entered
     _schema: Schema
     _marks: Marks
     _trail: Trail | None
+    _kin: Kin
     _cache: dict[Any, Any]
 
     def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
@@ -72,10 +74,12 @@ class Microdata:
         self._set(entered.with_frame(check_frame(entered.frame, schema)), schema, Marks())
         self._check_values()
 
-    def _set(self, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None = None) -> None:
-        held = {"_entered": entered, "_schema": schema, "_marks": marks, "_trail": trail, "_cache": {}}
+    def _set(
+        self, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None = None, kin: Kin | None = None
+    ) -> None:
+        held = {"entered": entered, "schema": schema, "marks": marks, "trail": trail, "kin": kin or Kin(), "cache": {}}
         for name, value in held.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, f"_{name}", value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("Microdata is frozen; a protection makes a new one")
@@ -87,15 +91,16 @@ class Microdata:
         made._set(replace(made._entered, source=source), schema, Marks())
         return made
 
-    @classmethod
-    def _made(cls, entered: native.Entered, schema: Schema, marks: Marks, trail: Trail | None) -> Microdata:
-        made = cls.__new__(cls)
-        made._set(entered, schema, marks, trail)
+    def _with(self, **changes: Any) -> Microdata:
+        """The same data with some of what they hold changed."""
+        names = ("entered", "schema", "marks", "trail", "kin")
+        made = Microdata.__new__(Microdata)
+        made._set(**{**{name: getattr(self, f"_{name}") for name in names}, **changes})
         return made
 
     def with_frame(self, frame: native.Frame, schema: Schema | None = None) -> Microdata:
         """The same data after a protection changed the frame (and perhaps what the schema says)."""
-        return self._made(self._entered.with_frame(frame), schema or self.schema, self.marks, self.trail)
+        return self._with(entered=self._entered.with_frame(frame), schema=schema or self.schema)
 
     def with_schema(self, schema: Schema) -> Microdata:
         """The same rows under another schema, checked again."""
@@ -106,7 +111,7 @@ class Microdata:
 
     def marked(self, **marks: bool) -> Microdata:
         """The same data with marks added; a mark is never taken away."""
-        made = self._made(self._entered, self.schema, self.marks.add(**marks), self.trail)
+        made = self._with(marks=self.marks.add(**marks))
         made._cache.update({k: v for k, v in self._cache.items() if k != "overview"})  # the same rows, counted once
         return made
 
@@ -133,7 +138,15 @@ class Microdata:
         return self._trail
 
     def with_trail(self, trail: Trail) -> Microdata:
-        return self._made(self._entered, self.schema, self.marks, trail)
+        return self._with(trail=trail)
+
+    @property
+    def kin(self) -> Kin:
+        """The data that these were made from, for those who protect; `.public()` has none."""
+        return self._kin
+
+    def with_kin(self, **kin: Any) -> Microdata:
+        return self._with(kin=replace(self._kin, **kin))
 
     @property
     def released(self) -> bool:
@@ -242,22 +255,12 @@ class Microdata:
     def unit_ids(self) -> NDArray[np.generic]:
         """What randomness hangs on: the role `id`, or for rows in memory their place in an order by content."""
         if self.schema.id is not None:
-            held = native.collect(self.frame.select(self.schema.id))[self.schema.id]
-            if held.null_count() or held.n_unique() != len(held):
-                raise DataError(
-                    f"The id {self.schema.id!r} must be unique and never null: {held.null_count():,} are null, "
-                    f"{len(held) - held.n_unique():,} are repeated."
-                )
-            return held.to_numpy()
+            return declared_ids(native.collect(self.frame.select(self.schema.id))[self.schema.id])
         if self.is_lazy:
             raise LazyInputError(
                 "Randomness needs an id for each unit. Declare the role id, or load the rows with .collect()."
             )
-        rows = native.collect(self.shown(reveal=True))
-        order = rows.with_row_index(_UNIT).sort(rows.columns, nulls_last=True)[_UNIT].to_numpy()
-        ids = np.empty(len(order), dtype=np.int64)
-        ids[order] = np.arange(len(order))
-        return ids
+        return ids_by_content(native.collect(self.shown(reveal=True)))
 
     def numbered(self) -> Microdata:
         """With each row's number, by which an attack is scored; an id serves, and rows in an engine have no order."""
@@ -292,9 +295,7 @@ class Microdata:
         if not self.is_lazy:
             return self
         rows = self._counted(self.frame)
-        made = self._made(
-            native.Entered(nw.from_native(rows, eager_only=True), "polars"), self.schema, self.marks, self.trail
-        )
+        made = self._with(entered=native.Entered(nw.from_native(rows, eager_only=True), "polars"))
         made._check_values()
         return made
 
@@ -305,7 +306,7 @@ class Microdata:
         if not shown:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
-        made = self._made(self._entered.with_frame(frame), self.schema.without(hidden), self.marks, self.trail)
+        made = self._with(entered=self._entered.with_frame(frame), schema=self.schema.without(hidden), kin=Kin())
         made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
         return made
 

@@ -23,9 +23,22 @@ class Marks:
     #: Made by Flou: the published demonstration secret is allowed.
     synthetic: bool = False
 
+    #: The file from which a sample was drawn: promises of classes hold here, and it is not published itself.
+    frame: bool = False
+
     def add(self, **marks: bool) -> Marks:
         """These marks and more."""
         return replace(self, **{name: value or getattr(self, name) for name, value in marks.items()})
+
+
+@dataclass(frozen=True)
+class Kin:
+    """What released data were made from. It stays in the process: never written, pickled or shown to an attack."""
+
+    #: The plan's input, which rules name `original`.
+    original: Any = None
+    #: The file as it was before a sample was drawn from it.
+    frame: Any = None
 
 
 class Data(Protocol):
@@ -71,6 +84,11 @@ class Data(Protocol):
     def with_trail(self, trail: Any) -> Any: ...
 
     def with_frame(self, frame: native.Frame) -> Any: ...
+
+    @property
+    def kin(self) -> Kin: ...
+
+    def with_kin(self, **kin: Any) -> Any: ...
 
 
 def data_kind(data: object) -> DataKind | None:

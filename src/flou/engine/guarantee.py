@@ -22,6 +22,16 @@ class Guarantee:
 
     promise: Note
     violations: Callable[[object], int]
+    #: Whether it is proven on the file from which a later step drew a sample.
+    on_frame: bool = False
+
+    def of_frame(self) -> Guarantee:
+        """The same promise once a sample was drawn: it holds in the file that it was drawn from.
+
+        Nobody knows who is in the sample, so a class of that file protects as it did; in the sample alone
+        it may be smaller.
+        """
+        return Guarantee(self.promise, lambda data: self.violations(data.kin.frame), on_frame=True)  # type: ignore[attr-defined]
 
     def prove(self, data: object) -> Proof:
         """Check on data; raises when it does not hold."""

@@ -24,7 +24,7 @@ from flou.engine.parameters import Parameters, as_tuple
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release, Step, Trail
-from flou.engine.result import Result, RiskResult
+from flou.engine.result import MeasuredOn, Result, RiskResult
 from flou.engine.secret import Origin, Secret
 from flou.engine.values import plain_lists
 
@@ -90,6 +90,11 @@ def require_columns(data: Data, names: tuple[str, ...], parameter: str) -> None:
             )
 
 
+def measured_on(data: Data) -> MeasuredOn:
+    """Which stage of a file a result speaks of."""
+    return "frame" if data.marks.frame else "release" if data.released else "original"
+
+
 class Owners:
     """Whose row each published row is: known to those who score, never to those who guess."""
 
@@ -151,7 +156,7 @@ class RiskMeasure(Method):
             method=self.name(),
             title=self.title,
             settings=self.shown_settings(),
-            measured_on="release" if data.released else "original",
+            measured_on=measured_on(data),
             test_only=data.marks.test_only,
             data=data,
             **found,
@@ -198,15 +203,31 @@ def _several(value: object) -> object:
 Measures = Annotated[tuple[Measure, ...], BeforeValidator(_several)]
 
 
+#: What a protection may claim to keep: every record; each column that it does not name; of each column that it
+#: does name the values with their counts (`marginal`) or the mean, exactly or on average over secrets.
+Claim = Literal["records", "untouched columns", "marginal", "mean", "expected marginal", "expected mean"]
+
+
 class Protection(Method):
     """What changes the data. A subclass implements `_protect` and states its guarantees."""
 
     stage: ClassVar[registry.Stage] = "protect"
     #: What it claims to keep unchanged; contract tests check each claim on every release.
-    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = ()
+    preserves: ClassVar[tuple[Claim, ...]] = ()
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What it keeps with these parameters."""
+        return self.preserves
 
     #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
     chooses_keys: ClassVar[bool] = False
+
+    @property
+    def touches(self) -> tuple[str, ...]:
+        """The columns that its parameters name to be changed."""
+        named = (getattr(self, "column", None), *getattr(self, "columns", ()))
+        return tuple(name for name in named if name)
 
     @property
     def recodes(self) -> str | None:
@@ -242,12 +263,18 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
     if current.marks.released and current.trail is None:
         raise DataError("These released data have lost what was promised about them: start again from the original.")
     trail: Trail = current.trail or Trail(secret_origin=secret.origin)
-    current = current.numbered().marked(released=True, test_only=secret.test_only)
+    current = current.numbered()
+    if current.kin.original is None:
+        current = current.with_kin(original=current)
+    current = current.marked(released=True, test_only=secret.test_only)
     steps, promised = list(trail.steps), [proof.guarantee for proof in trail.guarantees]
     for i, method in enumerate(methods):
         tell(f"protect: {method.name()}", i, len(methods))
+        frame = current.kin.frame
         step, current, guarantees = _one_step(method, current, len(steps) + 1, secret)
         steps.append(step)
+        if current.kin.frame is not frame:
+            promised = [g.of_frame() for g in promised]
         promised += guarantees
     tell("protect: verify", len(methods), len(methods))
     current = current.with_frame(native.compact(current.frame))
@@ -263,8 +290,8 @@ def _one_step(method: Protection, before: Any, number: int, secret: Secret) -> t
     draws = Draws(secret, number, method.name(), method.fingerprint())
     with native.engine_errors():
         outcome = method._protect(method._accept(before), draws)
-        # marks travel with the data whatever the method did with them
-        after = outcome.data.marked(**asdict(before.marks))
+        # marks and kin travel with the data whatever the method did with them
+        after = outcome.data.marked(**asdict(before.marks)).with_kin(original=before.kin.original)
         for guarantee in outcome.guarantees:
             guarantee.prove(after)
     step = Step(

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from flou.engine.keys import KeyTable
 
 Figure = bool | int | float | str | None
+#: The file as it came, as it would be published, or as it was before a sample was drawn from it.
+MeasuredOn = Literal["original", "release", "frame"]
 Array = NDArray[Any]
 
 
@@ -66,7 +68,7 @@ class Result:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     figure_labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
-    measured_on: Literal["original", "release"]
+    measured_on: MeasuredOn
     test_only: bool = False
 
     def __getattr__(self, name: str) -> Any:

@@ -137,8 +137,8 @@ def _require_recodable(plan: Plan, keys: Sequence[str]) -> None:
                 f"{step.name()} chooses by the file what its keys show, so that the public table cannot follow: recode "
                 "the keys by steps of their own, or leave out [population]."
             )
-        column = getattr(step, "column", None)
-        if column in keys and step.recodes is None:
+        column = next((c for c in step.touches if c in keys), None)
+        if column is not None and step.recodes is None:
             raise PlanError(
                 f"{step.name()} changes the key {column!r} in a way that depends on the file, so that the public "
                 "table cannot follow: give the bound itself, at = …, or leave out [population]."

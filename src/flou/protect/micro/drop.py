@@ -6,14 +6,14 @@ biased. It is right for the few that nothing else saves.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import GuaranteeBrokenError, Infeasible, ParameterError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Measure, Protection
+from flou.engine.method import Claim, Measure, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Share
 from flou.engine.progress import tell
@@ -33,7 +33,7 @@ class DropIdentifiers(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of identifiers"
-    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = (
+    preserves: ClassVar[tuple[Claim, ...]] = (
         "records",
         "untouched columns",
     )
@@ -60,7 +60,7 @@ class DropRecords(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of records"
-    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = ("untouched columns",)
+    preserves: ClassVar[tuple[Claim, ...]] = ("untouched columns",)
 
     measure: Measure = Field(description="the risk measure whose flagged records go")
     max_share: Share = Field(1.0, description="largest share of records that may be dropped; more is refused")

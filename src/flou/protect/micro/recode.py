@@ -7,13 +7,13 @@ Reference: Hundepool et al. (2012), *Statistical Disclosure Control*.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, HierarchyError, ParameterError, listed
-from flou.engine.method import Protection, require_columns
+from flou.engine.method import Claim, Protection, require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs
 from flou.engine.randomness import Draws
@@ -34,7 +34,7 @@ class Recode(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "global recoding"
-    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = (
+    preserves: ClassVar[tuple[Claim, ...]] = (
         "records",
         "untouched columns",
     )

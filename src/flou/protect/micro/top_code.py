@@ -8,7 +8,7 @@ value. It keeps every value on the near side. Reference: Hundepool et al. (2012)
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import narwhals as nw
 from pydantic import Field, model_validator
@@ -18,7 +18,7 @@ from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Protection, require_columns
+from flou.engine.method import Claim, Protection, require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Number
 from flou.engine.randomness import Draws
@@ -31,7 +31,7 @@ class _OneSided(Protection):
     """What top and bottom coding share; `_side` is +1 or -1."""
 
     reference: ClassVar[str] = "hundepool2012"
-    preserves: ClassVar[tuple[Literal["records", "marginal", "untouched columns"], ...]] = (
+    preserves: ClassVar[tuple[Claim, ...]] = (
         "records",
         "untouched columns",
     )

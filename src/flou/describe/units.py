@@ -1,0 +1,40 @@
+"""What randomness hangs on: an id for each unit, which neither the order of rows nor the engine changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.engine.errors import DataError
+
+
+def declared_ids(held: pl.Series) -> NDArray[np.generic]:
+    """The ids of the role `id`, once it is sure that they tell all units apart."""
+    n_null = held.null_count()
+    if n_null or not _all_differ(held):
+        raise DataError(
+            f"The id {held.name!r} must be unique and never null: {n_null:,} are null, "
+            f"{len(held) - held.n_unique():,} are repeated."
+        )
+    return held.to_numpy()
+
+
+def _all_differ(held: pl.Series) -> bool:
+    """Whether no value occurs twice; of whole numbers that span little, by ticking them off."""
+    if not held.dtype.is_integer() or not len(held):
+        return held.n_unique() == len(held)
+    low, high = int(held.min()), int(held.max())  # type: ignore[arg-type]
+    if high - low >= 8 * len(held):
+        return held.n_unique() == len(held)
+    seen = np.zeros(high - low + 1, dtype=np.bool_)
+    seen[held.to_numpy() - low] = True
+    return int(seen.sum()) == len(held)
+
+
+def ids_by_content(rows: pl.DataFrame) -> NDArray[np.int64]:
+    """The place of each row in an order by content, where no id is declared."""
+    order = rows.with_row_index("__flou_row").sort(rows.columns, nulls_last=True)["__flou_row"].to_numpy()
+    ids = np.empty(len(order), dtype=np.int64)
+    ids[order] = np.arange(len(order))
+    return ids

@@ -1,0 +1,148 @@
+"""Columns of every record in memory, in the order of unit ids, and the way back to the file.
+
+A perturbation works on values, not on keys. What it needs of them is read in one pass and sorted by unit
+id, so that nothing it computes, down to the last digit of a sum, depends on the order of rows or on the
+engine; the other columns stay where they are. Changed columns go back by place where rows have one, by unit
+id where they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.describe.microdata import Microdata
+from flou.describe.schema import Schema
+from flou.describe.units import declared_ids
+from flou.engine import native
+from flou.engine.errors import DataError
+from flou.engine.method import require_columns
+from flou.engine.values import codes_in
+
+_ID = f"{native.RESERVED}id"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some columns of all records, in the order of their ids."""
+
+    data: Microdata
+    #: What randomness hangs on, sorted.
+    ids: NDArray[Any]
+    frame: pl.DataFrame
+    #: Where each of these rows stands in the file; None where they are in that order already, or have no place.
+    _places: NDArray[np.intp] | None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def put_back(self, columns: Mapping[str, pl.Series], schema: Schema | None = None) -> Microdata:
+        """The data with these columns replaced, or added at the end."""
+        data = self.data
+        if not data.is_lazy:
+            rows = native.collect(data.frame).with_columns(
+                self._in_place(values).alias(name) for name, values in columns.items()
+            )
+            return data.with_frame(nw.from_native(rows, eager_only=True), schema)
+        unit = data.unit_column
+        new = {f"{native.RESERVED}new_{i}": name for i, name in enumerate(columns)}
+        table = pl.DataFrame({unit: self.ids, **{short: columns[name] for short, name in new.items()}})
+        names = data.frame.collect_schema().names()
+        joined = native.match_keys(data.frame, table, [unit], "left")
+        shown = [nw.col(short).alias(name) for short, name in new.items()]
+        order = [*names, *(n for n in columns if n not in names)]
+        return data.with_frame(joined.with_columns(*shown).select(*order), schema)
+
+    def _in_place(self, values: pl.Series) -> pl.Series:
+        if self._places is None:
+            return values
+        back = np.empty(len(values), dtype=np.int64)
+        back[self._places] = np.arange(len(values))
+        return values.gather(back)
+
+    def amounts(self, column: str) -> Amounts:
+        """A numeric or date column as numbers."""
+        return Amounts.of(self.data, self.frame[column])
+
+    def strata(self, by: Sequence[str]) -> NDArray[np.int64]:
+        """The number of each record's stratum, 0 where there are no strata; a null is a value like any other."""
+        return stratum_numbers(self.frame, by)
+
+
+def read_rows(data: Microdata, columns: Sequence[str], what: str) -> Rows:
+    """Read columns of every record; `what` names the method in the error that a missing column raises."""
+    wanted = list(dict.fromkeys(columns))
+    require_columns(data, tuple(wanted), what)
+    if data.schema.id is None:
+        ids = data.unit_ids()  # refused where rows have no order
+        rows = native.collect(data.frame.select(*wanted)) if wanted else pl.DataFrame()
+    else:
+        read = native.collect(data.frame.select(nw.col(data.schema.id).alias(_ID), *wanted))
+        ids, rows = declared_ids(read[_ID]), read.drop(_ID)
+    places = _sorted_places(ids)
+    if places is None:
+        return Rows(data, ids, rows, None)
+    return Rows(data, ids[places], rows[places], places)
+
+
+def _sorted_places(ids: NDArray[Any]) -> NDArray[np.intp] | None:
+    """The order that sorts ids; None where they are sorted."""
+    if len(ids) < 2 or bool((ids[1:] > ids[:-1]).all()):
+        return None
+    return np.argsort(ids, kind="stable")
+
+
+def stratum_numbers(frame: pl.DataFrame, by: Sequence[str]) -> NDArray[np.int64]:
+    """Numbers of the distinct combinations of some columns, in the order of their values."""
+    if not by:
+        return np.zeros(frame.height, dtype=np.int64)
+    distinct = frame.select(by).unique().sort(by, nulls_last=True).with_row_index(_ID)
+    numbers = frame.select(by).join(distinct, on=by, how="left", nulls_equal=True, maintain_order="left")[_ID]
+    return numbers.cast(pl.Int64).to_numpy()
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """The values of a numeric or date column as floats; dates are days since 1970."""
+
+    column: str
+    #: NaN where there is none.
+    values: NDArray[np.float64]
+    #: Whether a record has an amount: nulls and not-applicable codes such as 999 have none and stay as they are.
+    known: NDArray[np.bool_]
+    held: pl.Series
+
+    @classmethod
+    def of(cls, data: Microdata, held: pl.Series) -> Amounts:
+        dtype = held.dtype
+        if not (dtype.is_numeric() or dtype == pl.Date):
+            raise DataError(f"A column of numbers or dates is needed; {held.name!r} is {dtype}.")
+        codes = codes_in(data.frame.collect_schema()[held.name], data.schema.not_applicable.get(held.name, ()))
+        known = held.is_not_null() & ~held.is_in(codes) if codes else held.is_not_null()
+        numbers = held.cast(pl.Int32).cast(pl.Float64) if dtype == pl.Date else held.cast(pl.Float64)
+        mask = known.fill_null(False).to_numpy()
+        values = numbers.fill_null(float("nan")).to_numpy()
+        if mask.all():
+            return cls(held.name, values, mask, held)
+        return cls(held.name, np.where(mask, values, np.nan), mask, held)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the column holds whole numbers or days."""
+        return self.held.dtype.is_integer() or self.held.dtype == pl.Date
+
+    def shown(self, values: NDArray[np.float64]) -> pl.Series:
+        """New values in the column's type, where there were values; whole numbers are rounded."""
+        if not np.isfinite(values[self.known]).all():
+            raise DataError(f"The new values of {self.column!r} are not all finite numbers; nothing is released.")
+        filled = np.where(self.known, values, 0.0)
+        new = pl.Series(self.column, np.rint(filled).astype(np.int64) if self.whole else filled)
+        if self.held.dtype == pl.Date:
+            new = new.cast(pl.Int32).cast(pl.Date)
+        return new if self.known.all() else self.held.cast(new.dtype).zip_with(pl.Series(~self.known), new)

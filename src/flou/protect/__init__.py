@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
+    from flou.protect.micro.blur.interval_blur import IntervalBlur
     from flou.protect.micro.datafly import Datafly
     from flou.protect.micro.drop import DropIdentifiers, DropRecords
     from flou.protect.micro.generalise import Generalise
@@ -21,6 +22,7 @@ METHODS = {
     "DropIdentifiers": "flou.protect.micro.drop",
     "DropRecords": "flou.protect.micro.drop",
     "Generalise": "flou.protect.micro.generalise",
+    "IntervalBlur": "flou.protect.micro.blur.interval_blur",
     "LocalRecode": "flou.protect.micro.local_recode",
     "LocalSuppression": "flou.protect.micro.local_suppression",
     "Mondrian": "flou.protect.micro.mondrian",
@@ -36,6 +38,7 @@ __all__ = [
     "DropIdentifiers",
     "DropRecords",
     "Generalise",
+    "IntervalBlur",
     "LocalRecode",
     "LocalSuppression",
     "Mondrian",

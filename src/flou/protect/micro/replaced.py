@@ -134,3 +134,16 @@ def none_left(column: str, gone: set[str], promise: Note) -> Guarantee:
         return sum(n for value, n in counts.items() if value is not None and text_of(value) in gone)
 
     return Guarantee(promise, violations)
+
+
+def schema_of_new_values(data: Microdata, column: str, new: pl.Series) -> Schema:
+    """The schema once a column's values were drawn or computed anew: what it said of single values is dropped."""
+    schema = data.schema
+    hierarchy = schema.hierarchies.get(column)
+    gone = {name: {c: v for c, v in getattr(schema, name).items() if c != column}
+            for name in ("modalities", "undetermined", "value_labels")}  # fmt: skip
+    hierarchies = dict(schema.hierarchies)
+    if hierarchy is not None and not all(hierarchy.covers(v) for v in distinct(new)):
+        del hierarchies[column]
+    rules = tuple(r for r in schema.incoherent if column not in r)
+    return schema.with_changes(**gone, hierarchies=hierarchies, incoherent=rules)

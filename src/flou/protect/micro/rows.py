@@ -36,6 +36,8 @@ class Rows:
     #: What randomness hangs on, sorted.
     ids: NDArray[Any]
     frame: pl.DataFrame
+    #: Whose row each is, whatever becomes of its values.
+    owners: NDArray[Any]
     #: Where each of these rows stands in the file; None where they are in that order already, or have no place.
     _places: NDArray[np.intp] | None
 
@@ -80,15 +82,16 @@ def read_rows(data: Microdata, columns: Sequence[str], what: str) -> Rows:
     wanted = list(dict.fromkeys(columns))
     require_columns(data, tuple(wanted), what)
     if data.schema.id is None:
-        ids = data.unit_ids()  # refused where rows have no order
+        ids, owners = data.unit_ids(), data.owners()  # refused where rows have no order
         rows = native.collect(data.frame.select(*wanted)) if wanted else pl.DataFrame()
     else:
         read = native.collect(data.frame.select(nw.col(data.schema.id).alias(_ID), *wanted))
         ids, rows = declared_ids(read[_ID]), read.drop(_ID)
+        owners = ids
     places = _sorted_places(ids)
     if places is None:
-        return Rows(data, ids, rows, None)
-    return Rows(data, ids[places], rows[places], places)
+        return Rows(data, ids, rows, owners, None)
+    return Rows(data, ids[places], rows[places], owners[places], places)
 
 
 def _sorted_places(ids: NDArray[Any]) -> NDArray[np.intp] | None:

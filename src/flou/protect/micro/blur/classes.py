@@ -1,0 +1,128 @@
+"""The classes of an interval blur: their bounds, each record's class, and values rounded inside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.engine.errors import DataError, ParameterError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes [edges[i], edges[i + 1]), the last one with its upper bound.
+
+    An open end has no bound for the class, so that every value has one; its edge is where draws end.
+    """
+
+    edges: Floats
+    open_bottom: bool
+    open_top: bool
+    #: Whether the last class has its upper bound; a saturated class above it has it instead.
+    closed: bool = True
+    #: Whether zero is a class of its own, which no other class shows.
+    positive: bool = False
+
+    @property
+    def n(self) -> int:
+        return len(self.edges) - 1
+
+    def of(self, values: Floats) -> NDArray[np.int64]:
+        """The class of each value; -1 where it has none."""
+        found = np.searchsorted(self.edges, values, side="right") - 1
+        if self.closed:
+            found = np.where((values == self.edges[-1]), self.n - 1, found)
+        if self.open_bottom:
+            found = np.maximum(found, 0)
+        if self.open_top:
+            found = np.minimum(found, self.n - 1)
+        return np.where((found >= self.n) | np.isnan(values), -1, found)
+
+    def censoring(self, scaled: Floats) -> tuple[Floats, Floats]:
+        """Lower and upper bound of each class for the likelihood; `scaled` are the edges on the model's scale."""
+        low, high = scaled[:-1].copy(), scaled[1:].copy()
+        if self.open_bottom:
+            low[0] = -np.inf
+        if self.open_top:
+            high[-1] = np.inf
+        return low, high
+
+    def multiples(self, unit: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first and last multiple of the unit that each class can show."""
+        first = np.ceil(self.edges[:-1] / unit - 1e-9)
+        last = np.ceil(self.edges[1:] / unit - 1e-9) - 1
+        if self.closed:
+            last[-1] = np.floor(self.edges[-1] / unit + 1e-9)
+        if self.positive:
+            first = np.maximum(first, 1)
+        if (first > last).any():
+            i = int(np.argmax(first > last))
+            raise ParameterError(
+                f"no multiple of unit = {unit:g} lies in the class from {self.edges[i]:g} to {self.edges[i + 1]:g}: "
+                "widen the class, or take a smaller unit."
+            )
+        return first.astype(np.int64), last.astype(np.int64)
+
+    def below(self, ceiling: float) -> Classes:
+        """The same classes where values at or above a ceiling have one of their own."""
+        edges = np.append(self.edges[self.edges < ceiling], ceiling)
+        return replace(self, edges=edges, open_top=False, closed=False)
+
+    def rounded(self, values: Floats, number: NDArray[np.int64], unit: float) -> Floats:
+        """Values at the nearest multiple of the unit inside their class."""
+        first, last = self.multiples(unit)
+        return multiple(np.clip(np.rint(values / unit), first[number], last[number]), unit)
+
+
+def multiple(count: Floats, unit: float) -> Floats:
+    """count · unit as the double nearest to its decimal form: 3 · 0.1 is 0.3."""
+    if float(unit).is_integer():
+        return np.asarray(count * unit, dtype=np.float64)
+    inverse = 1.0 / unit
+    return np.asarray(
+        count / round(inverse) if abs(inverse - round(inverse)) < 1e-9 else count * unit, dtype=np.float64
+    )
+
+
+def quantile_classes(values: Floats, n_classes: int, unit: float, *, positive: bool) -> Classes:
+    """Classes of about equal size, bounds rounded to the unit: an exact quantile would be somebody's value.
+
+    Both ends are open; draws end at the 0.1% and 99.9% quantiles, rounded outwards.
+    """
+    shares = np.arange(1, n_classes) / n_classes
+    inner = np.unique(np.rint(np.quantile(values, shares) / unit))
+    low, high = np.quantile(values, [0.001, 0.999]) / unit
+    edges = np.concatenate([[np.floor(low)], inner, [np.ceil(high)]])
+    edges = np.unique(np.maximum(edges, 1) if positive else edges)
+    if len(edges) < 3:
+        raise DataError(
+            f"The values fall into fewer than two classes at unit = {unit:g}: take a smaller unit, or give breaks."
+        )
+    return Classes(multiple(edges, unit), open_bottom=True, open_top=True, positive=positive)
+
+
+def given_classes(values: Floats, breaks: tuple[float, ...], top: str, *, positive: bool) -> Classes:
+    """Classes at given breaks, which must cover the values and leave no class empty."""
+    edges = np.array(breaks, dtype=np.float64)
+    classes = Classes(edges, open_bottom=False, open_top=top == "open", positive=positive)
+    outside = int((classes.of(values) < 0).sum())
+    if outside:
+        above = int((values > edges[-1]).sum())
+        hint = (
+            'add a break, or say top = "open" so that the last class takes in all above'
+            if above
+            else "add a break below"
+        )
+        raise DataError(
+            f"The breaks from {edges[0]:g} to {edges[-1]:g} do not cover the data: {outside:,} values lie outside, "
+            f"{above:,} of them above. Next: {hint}."
+        )
+    sizes = np.bincount(classes.of(values), minlength=classes.n)
+    if (sizes == 0).any():
+        empty = ", ".join(f"{edges[i]:g} to {edges[i + 1]:g}" for i in np.flatnonzero(sizes == 0)[:5])
+        raise DataError(f"No value lies in the class {empty}: nothing can be fitted there. Take its break away.")
+    return classes

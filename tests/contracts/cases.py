@@ -97,6 +97,17 @@ EXAMPLES: dict[str, list[Method]] = {
         flou.protect.LocalSuppression(max_risk=0.1, search="quick"),
         flou.protect.LocalSuppression(k=3, sense="orthodox"),
     ],
+    "interval_blur": [
+        flou.protect.IntervalBlur("income", classes=6),
+        flou.protect.IntervalBlur("spending", given=["income", "sex"], classes=5, saturated=900, unit=0.5),
+        flou.protect.IntervalBlur("age", scale="identity", breaks=[20, 25, 30, 35, 40], given=["region"]),
+    ],
+    "derive": [
+        flou.protect.Derive(["spending = 2 * age", "rest = max(income - spending, 0)"], unit=5),
+        flou.protect.Derive("spending = original.spending / original.income * age * 40", unit=1, at_most=2000),
+    ],
+    "random_code": [flou.protect.RandomCode("region", min_size=45)],
+    "sample": [flou.protect.Sample(share=0.4, by=["region", "sex"]), flou.protect.Sample(share=0.5)],
     "drop_identifiers": [flou.protect.DropIdentifiers()],
     "drop_records": [
         flou.protect.DropRecords(_K(k=2, missing="category")),
@@ -156,6 +167,26 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"k": 3, "sense": "orthodox", "by": "sex"},
         {"k": 3, "importance": {"age": 0}},
     ],
+    "interval_blur": [
+        {},
+        {"column": "a", "classes": 1},
+        {"column": "a", "breaks": [3, 2, 5]},
+        {"column": "a", "breaks": [-1, 2, 5]},
+        {"column": "a", "given": ["a"]},
+        {"column": "a", "top": "open"},
+        {"column": "a", "unit": 0},
+    ],
+    "derive": [
+        {},
+        {"rules": []},
+        {"rules": ["a = b +"]},
+        {"rules": ["a = original.b"]},
+        {"rules": ["a = b", "a = c"]},
+        {"rules": ["a = b"], "at_least": 2, "at_most": 1},
+        {"rules": ["a = import(b)"]},
+    ],
+    "random_code": [{}, {"column": "a", "min_size": 0}, {"column": "a", "min_areas": 2}, {"column": "a", "prefix": ""}],
+    "sample": [{"share": 1.0}, {"share": 0}, {"by": 3}],
     "drop_identifiers": [{"columns": ["a"]}],
     "drop_records": [{}, {"measure": 3}, {"measure": _K(k=2), "max_share": 1.5}],
 }
@@ -240,4 +271,6 @@ def published(release: flou.Release) -> pl.DataFrame:
         out = out.collect("polars").to_polars() if hasattr(out, "collect") else out.to_polars()
     integers = [c for c, t in out.schema.items() if t.is_integer()]
     out = out.with_columns(pl.col(integers).cast(pl.Int64), pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    return out.sort(out.columns, nulls_last=True)
+    # pandas has no gaps in whole numbers: there a float that holds nothing else is one
+    whole = [c for c, t in out.schema.items() if t.is_float() and (out[c] == out[c].round()).all()]
+    return out.with_columns(pl.col(whole).cast(pl.Int64)).sort(out.columns, nulls_last=True)

@@ -7,18 +7,22 @@ from flou.engine.lazy import attach
 if TYPE_CHECKING:
     from flou.protect.micro.blur.interval_blur import IntervalBlur
     from flou.protect.micro.datafly import Datafly
+    from flou.protect.micro.derive.derive import Derive
     from flou.protect.micro.drop import DropIdentifiers, DropRecords
     from flou.protect.micro.generalise import Generalise
     from flou.protect.micro.local_recode import LocalRecode
     from flou.protect.micro.local_suppression import LocalSuppression
     from flou.protect.micro.mondrian import Mondrian
+    from flou.protect.micro.random_code import RandomCode
     from flou.protect.micro.recode import Recode
     from flou.protect.micro.samarati import Samarati
+    from flou.protect.micro.sample import Sample
     from flou.protect.micro.top_code import BottomCode, TopCode
 
 METHODS = {
     "BottomCode": "flou.protect.micro.top_code",
     "Datafly": "flou.protect.micro.datafly",
+    "Derive": "flou.protect.micro.derive.derive",
     "DropIdentifiers": "flou.protect.micro.drop",
     "DropRecords": "flou.protect.micro.drop",
     "Generalise": "flou.protect.micro.generalise",
@@ -26,8 +30,10 @@ METHODS = {
     "LocalRecode": "flou.protect.micro.local_recode",
     "LocalSuppression": "flou.protect.micro.local_suppression",
     "Mondrian": "flou.protect.micro.mondrian",
+    "RandomCode": "flou.protect.micro.random_code",
     "Recode": "flou.protect.micro.recode",
     "Samarati": "flou.protect.micro.samarati",
+    "Sample": "flou.protect.micro.sample",
     "TopCode": "flou.protect.micro.top_code",
 }
 
@@ -35,6 +41,7 @@ __all__ = [
     "METHODS",
     "BottomCode",
     "Datafly",
+    "Derive",
     "DropIdentifiers",
     "DropRecords",
     "Generalise",
@@ -42,8 +49,10 @@ __all__ = [
     "LocalRecode",
     "LocalSuppression",
     "Mondrian",
+    "RandomCode",
     "Recode",
     "Samarati",
+    "Sample",
     "TopCode",
 ]
 __getattr__, __dir__ = attach(__name__, METHODS)

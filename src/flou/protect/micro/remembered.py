@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
 from flou.engine import native
+from flou.engine.errors import GuaranteeBrokenError
 
 _OWNER = f"{native.RESERVED}owner"
 
@@ -22,13 +23,15 @@ class Remembered:
         order = np.argsort(owners, kind="stable")
         self._owners, self._values = owners[order], values[order]
 
+    def of(self, owners: NDArray[Any]) -> NDArray[Any]:
+        """What was remembered of these units."""
+        places = np.minimum(np.searchsorted(self._owners, owners), max(len(self._owners) - 1, 0))
+        if len(owners) and not (self._owners[places] == owners).all():
+            raise GuaranteeBrokenError("A record of the output was not in the step's input; nothing is released.")
+        return self._values[places]
+
     def beside(self, data: Microdata, columns: list[str]) -> tuple[NDArray[Any], pl.DataFrame]:
         """What was remembered of the units that are still there, and the columns as they are now, row by row."""
-        frame = data.numbered().frame
-        now = native.collect(frame.select(nw.col(data.numbered().unit_column).alias(_OWNER), *columns))
-        owners = now[_OWNER].to_numpy()
-        places = np.searchsorted(self._owners, owners)
-        places = np.minimum(places, max(len(self._owners) - 1, 0))
-        if len(owners) and not (self._owners[places] == owners).all():
-            raise AssertionError("a record of the output was not in the step's input")
-        return self._values[places], now.drop(_OWNER)
+        held = data.numbered()
+        now = native.collect(held.frame.select(nw.col(held.unit_column).alias(_OWNER), *columns))
+        return self.of(now[_OWNER].to_numpy()), now.drop(_OWNER)

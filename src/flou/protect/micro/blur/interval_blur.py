@@ -36,6 +36,8 @@ from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Amounts, Rows, read_rows
 
 Floats = NDArray[np.float64]
+#: Records from which on it can be told whether a file shows original values.
+_ENOUGH_TO_SEE = 20
 Breaks = Annotated[tuple[Number | dt.date, ...], BeforeValidator(as_tuple)]
 
 
@@ -119,7 +121,7 @@ class IntervalBlur(Protection):
             text = "{column} is drawn anew within classes; no other column explains it"
         return Outcome(
             rows.put_back({self.column: new}, schema_of_new_values(data, self.column, new)),
-            guarantees=self._guarantees(rows, blurring),
+            guarantees=self._guarantees(rows, blurring, held),
             changes=(Change(self.column, int((before != after).sum())),),
             figures={
                 "n_classes": blurring.classes.n,
@@ -163,29 +165,45 @@ class IntervalBlur(Protection):
         with np.errstate(divide="ignore"):
             return np.log(values)
 
-    def _guarantees(self, rows: Rows, blurring: Blurring) -> tuple[Guarantee, ...]:
-        remembered = Remembered(rows.owners, blurring.number)
+    def _guarantees(self, rows: Rows, blurring: Blurring, held: Amounts) -> tuple[Guarantee, ...]:
+        first, last = blurring.classes.multiples(self.unit)
+        # zeros, saturated values and classes with one multiple have nothing to choose from
+        free = np.append(last > first, [False, False, False])
+        remembered = Remembered(rows.owners, np.column_stack([blurring.number, held.values]))
+
+        def looked_at(data: object) -> tuple[NDArray[np.int64], Floats, Floats] | None:
+            """Class, original and value now of the records that are left; None where the values are shown no more."""
+            assert isinstance(data, Microdata)
+            if not _still_amounts(data, self.column):
+                return None
+            was, now = remembered.beside(data, [self.column])
+            return was[:, 0].astype(np.int64), was[:, 1], Amounts.of(data, now[self.column]).values
 
         def outside(data: object) -> int:
-            assert isinstance(data, Microdata)
-            if not _still_amounts(data, self.column):
-                return 0
-            number, now = remembered.beside(data, [self.column])
-            held = Amounts.of(data, now[self.column])
-            return int((blurring.class_of(held.values) != number).sum())
+            found = looked_at(data)
+            return 0 if found is None else int((blurring.class_of(found[2]) != found[0]).sum())
 
         def off_unit(data: object) -> int:
-            assert isinstance(data, Microdata)
-            if not _still_amounts(data, self.column):
+            found = looked_at(data)
+            if found is None:
                 return 0
-            number, now = remembered.beside(data, [self.column])
-            values = Amounts.of(data, now[self.column]).values[(number >= 0) & (number < blurring.classes.n)]
-            return int((np.abs(values / self.unit - np.rint(values / self.unit)) > 1e-6).sum())
+            counts = found[2][(found[0] >= 0) & (found[0] < blurring.classes.n)] / self.unit
+            return int((np.abs(counts - np.rint(counts)) > 1e-6).sum())
+
+        def undone(data: object) -> int:
+            """The records that show their original amount, where nearly all do: the blur was lost on the way."""
+            found = looked_at(data)
+            if found is None:
+                return 0
+            drawn = free[found[0]]
+            same = drawn & (np.abs(found[1] - found[2]) <= self.unit / 2)
+            return int(same.sum()) if drawn.sum() >= _ENOUGH_TO_SEE and same.sum() > 0.95 * drawn.sum() else 0
 
         named: dict[str, object] = {"column": self.column}
         return (
             Guarantee(Note("every value of {column} stays in its class", named), outside),
             Guarantee(Note("{column} is shown in multiples of {unit}", {**named, "unit": self.unit}), off_unit),
+            Guarantee(Note("{column} does not show the original values", named), undone),
         )
 
 

@@ -1,0 +1,270 @@
+"""Derived columns (Djiriguian, Missègue & Ricroch 2022): rules that keep the links to a blurred column.
+
+Once an amount is blurred, the amounts tied to it follow by rules, `notpb = original.notpb /
+original.apa_amount * apa_amount`, so that ratios between columns stay those of the original. An exact ratio
+would give the original amounts away, so derived values are rounded to a unit, and a rational reconstruction
+is tried on every record before the column is accepted, and again on the final file. Keeps the links that the
+rules state, not the marginals. It does not protect what the ratios themselves tell: a price that all people
+of one area share stays visible in the ratio of two derived columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import BeforeValidator, Field, model_validator
+
+from flou.describe.microdata import Microdata
+from flou.describe.schema import Schema
+from flou.engine import native
+from flou.engine.errors import DataError, Infeasible, ParameterError, did_you_mean
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Claim, Protection
+from flou.engine.note import Note
+from flou.engine.parameters import Number, as_tuple
+from flou.engine.randomness import Draws
+from flou.engine.release import Change, Outcome
+from flou.protect.micro.blur.classes import multiple
+from flou.protect.micro.derive.evaluate import Evaluation, Floats, parts_with_originals
+from flou.protect.micro.derive.grammar import Column, Rule, read_rule
+from flou.protect.micro.remembered import Remembered
+from flou.protect.micro.replaced import schema_of_new_values
+from flou.protect.micro.rows import Amounts, Rows, read_rows
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+
+
+class Derive(Protection):
+    """Compute columns by rules: `Derive("notpb = original.notpb / original.apa_amount * apa_amount", unit=1)`.
+
+    A rule names columns of the file as it is at this step, columns that rules before it computed, and as
+    `original.name` columns of the plan's input. Rules that use the input must be ratios of two of its columns
+    times released ones, within min, max or floor where bounds are wanted.
+    """
+
+    reference: ClassVar[str] = "djiriguian2022"
+    title: ClassVar[str] = "derived columns"
+    preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
+
+    rules: Texts = Field(description="rules, each `column = expression`, carried out in their order")
+    unit: float = Field(1.0, gt=1e-9, description="derived values are shown as multiples of this")
+    at_least: Number | None = Field(None, description="lower bound of the derived values")
+    at_most: Number | None = Field(None, description="upper bound of the derived values")
+    zero_division: Number | Literal["refuse", "null"] = Field(
+        "refuse", description="what a record shows where the rule divides by zero: a number, null, or an error"
+    )
+
+    @model_validator(mode="after")
+    def _readable(self) -> Derive:
+        targets = [rule.target for rule in self._rules]
+        doubled = sorted({t for t in targets if targets.count(t) > 1})
+        if doubled:
+            raise ParameterError(f"two rules compute {', '.join(doubled)}: each column has one rule.")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ParameterError(f"at_least = {self.at_least} lies above at_most = {self.at_most}.")
+        for rule in self._rules:
+            self._check_shape(rule)
+        return self
+
+    @cached_property
+    def _rules(self) -> tuple[Rule, ...]:
+        return tuple(read_rule(text) for text in self.rules)
+
+    def _check_shape(self, rule: Rule) -> None:
+        for part in parts_with_originals(rule.expression):
+            powers = sorted(part.originals.values()) if part is not None else []
+            if part is None or powers != [-1, 1] or all(c.original for c in part.powers):
+                raise ParameterError(
+                    f"the rule {rule.text!r} shows the plan's input in a way that gives it away or cannot be attacked. "
+                    "What it takes from the input must be a ratio of two columns times released ones, "
+                    "'original.x / original.y * y'."
+                )
+
+    @property
+    def touches(self) -> tuple[str, ...]:
+        return tuple(rule.target for rule in self._rules)
+
+    def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        named = [c for rule in self._rules for c in rule.columns]
+        self._check_names(data, named)
+        wanted = [c.name for c in named if not c.original and c.name in data.columns]
+        rows = read_rows(data, (*wanted, *(t for t in self.touches if t in data.columns)), type(self).__name__)
+        originals = _originals(data, rows, [c.name for c in named if c.original])
+        values: dict[Column, Floats] = {c: originals[c.name] for c in named if c.original}
+        values |= {Column(name): rows.amounts(name).values for name in wanted}
+        new: dict[str, pl.Series] = {}
+        n_zero = 0
+        for rule in self._rules:
+            column, zero = self._computed(rule, values, rows)
+            n_zero += zero
+            new[rule.target] = column
+            values[Column(rule.target)] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        after = rows.put_back(new, self._schema(data, new))
+        recovered = self._recovered(after)
+        if recovered:
+            raise Infeasible(
+                f"Derive gives original amounts back: an intruder computes those of {recovered:,} records or more from "
+                "the released columns.",
+                best=f"unit = {self.unit:g}",
+                next_step="Round to a larger unit, blur the column that the rule multiplies with, or leave out a rule.",
+            )
+        return Outcome(
+            after,
+            guarantees=self._guarantees(rows),
+            changes=tuple(_change(rows, name, column) for name, column in new.items()),
+            figures={"n_divided_by_zero": n_zero, "n_recovered": 0},
+            notes=(Note("no original amount is computed back from the derived columns by rational reconstruction"),),
+        )
+
+    def _check_names(self, data: Microdata, named: Sequence[Column]) -> None:
+        original: Microdata = data.kin.original
+        closed = (*data.schema.hidden, *original.schema.hidden)
+        computed: set[str] = set()
+        for rule in self._rules:
+            for column in rule.columns:
+                known = original.columns if column.original else (*data.columns, *computed)
+                if column.name not in known:
+                    where = "the plan's input" if column.original else "the data"
+                    raise DataError(
+                        f"The rule {rule.text!r} names {column}, which is not in {where}."
+                        f"{did_you_mean(column.name, known)}"
+                    )
+                if column.name in closed:
+                    raise DataError(f"The rule {rule.text!r} names {column}, which is never published.")
+            if rule.target in closed or rule.target == data.schema.weight:
+                raise DataError(f"{rule.target!r} is never published or is the weight: no rule computes it.")
+            computed.add(rule.target)
+
+    def _computed(self, rule: Rule, values: Mapping[Column, Floats], rows: Rows) -> tuple[pl.Series, int]:
+        """A derived column and how many of its records divided by zero."""
+        evaluation = Evaluation(values, len(rows))
+        found = evaluation.of(rule.expression)
+        zero = evaluation.divided_by_zero & ~np.isnan(_missing(rule, values, len(rows)))
+        n_zero = int(zero.sum())
+        if n_zero and self.zero_division == "refuse":
+            raise DataError(
+                f"The rule {rule.text!r} divides by zero in {n_zero:,} records. Say what they show: "
+                'zero_division = 0, or "null".'
+            )
+        if n_zero:
+            found = np.where(zero, np.nan if isinstance(self.zero_division, str) else self.zero_division, found)
+        if np.isinf(found).any():
+            raise DataError(f"The rule {rule.text!r} gives values that are not finite. Bound it with min or max.")
+        low = -np.inf if self.at_least is None else self.at_least
+        high = np.inf if self.at_most is None else self.at_most
+        found = multiple(np.rint(np.clip(found, low, high) / self.unit), self.unit)
+        whole = float(self.unit).is_integer()
+        if rule.target in rows.frame.columns:
+            held = rows.frame[rule.target]
+            if held.dtype == pl.Date or not held.dtype.is_numeric():
+                raise DataError(f"{rule.target!r} is {held.dtype}; a rule computes numbers.")
+            if held.dtype.is_integer() and not whole:
+                raise ParameterError(f"{rule.target!r} holds whole numbers, so unit must be one; it is {self.unit}.")
+            whole = held.dtype.is_integer()
+        column = pl.Series(rule.target, found, nan_to_null=True)
+        return (column.cast(pl.Int64) if whole else column), n_zero
+
+    def _schema(self, data: Microdata, new: Mapping[str, pl.Series]) -> Schema:
+        schema = data.schema
+        for name, column in new.items():
+            if name in data.columns:
+                schema = schema_of_new_values(data.with_frame(data.frame, schema), name, column)
+            else:
+                schema = schema.with_changes(others=(*schema.others, name))
+        return schema
+
+    def _recovered(self, data: Microdata) -> int:
+        """How many records an intruder computes back from a file that has the derived columns; 0 where it has not."""
+        from flou.protect.micro.derive.reconstruction import RatioRule, count_recovered, grain_of
+
+        parts = {rule.target: parts_with_originals(rule.expression) for rule in self._rules}
+        used = {c.name for ps in parts.values() for p in ps if p is not None for c in p.powers if not c.original}
+        names = {t for t, ps in parts.items() if ps}
+        if not names or not _numeric(data, names | used):
+            return 0
+        rows = read_rows(data, sorted(names | used), type(self).__name__)
+        held = [c for ps in parts.values() for p in ps if p is not None for c in p.powers if c.original]
+        originals = _originals(data, rows, [c.name for c in held])
+        values = {Column(name): rows.amounts(name).values for name in used}
+        groups: dict[str, list[RatioRule]] = {}
+        worst = 0
+        for target in names:
+            shown = rows.amounts(target).values
+            worst = max(worst, _unchanged(shown, originals, target, self.unit))
+            # a value that stands at a bound tells of the ratio only that it lies beyond
+            at_bound = np.isin(shown, [b for b in (self.at_least, self.at_most) if b is not None])
+            for part in parts[target]:
+                assert part is not None
+                over = next(n for n, power in part.originals.items() if power < 0)
+                grain = grain_of(originals[next(n for n, power in part.originals.items() if power > 0)])
+                factor = np.where(at_bound, 0.0, part.released(values, len(rows)))
+                if grain and len(parts[target]) == 1:
+                    groups.setdefault(over, []).append(RatioRule(shown, factor, grain, self.unit / 2))
+        for over, rules in groups.items():
+            grain = grain_of(originals[over])
+            near = values.get(Column(over), originals[over])
+            if grain:
+                worst = max(worst, count_recovered(originals[over], grain, near, rules))
+        return worst
+
+    def _guarantees(self, rows: Rows) -> tuple[Guarantee, ...]:
+        remembered = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
+
+        def off_unit(data: object) -> int:
+            assert isinstance(data, Microdata)
+            shown = [t for t in self.touches if _numeric(data, {t})]
+            _, now = remembered.beside(data, shown)
+            counts = [Amounts.of(data, now[t]).values / self.unit for t in shown]
+            return int(sum((np.abs(c - np.rint(c)) > 1e-6).sum() for c in counts))
+
+        def recovered(data: object) -> int:
+            assert isinstance(data, Microdata)
+            return self._recovered(data) if data.kin.original is not None else 0
+
+        columns: dict[str, object] = {"columns": ", ".join(self.touches)}
+        multiples = Note("{columns}: shown in multiples of {unit}", {**columns, "unit": self.unit})
+        safe = Note("{columns}: no original amount is computed back from the ratios", columns)
+        return Guarantee(multiples, off_unit), Guarantee(safe, recovered)
+
+
+def _originals(data: Microdata, rows: Rows, names: Sequence[str]) -> dict[str, Floats]:
+    """Columns of the plan's input as numbers, beside the rows that they belong to."""
+    if not names:
+        return {}
+    original: Microdata = data.kin.original
+    wanted = list(dict.fromkeys(names))
+    unit = original.unit_column
+    read = native.collect(original.frame.select(*dict.fromkeys([unit, *wanted])))
+    remembered = Remembered(read[unit].to_numpy(), np.arange(read.height))
+    places = remembered.of(rows.owners)
+    return {name: Amounts.of(original, read[name]).values[places] for name in wanted}
+
+
+def _missing(rule: Rule, values: Mapping[Column, Floats], n: int) -> Floats:
+    """NaN where a column that the rule names has no value."""
+    return np.asarray(sum((values[c] * 0.0 for c in rule.columns), np.zeros(n)), dtype=np.float64)
+
+
+def _unchanged(shown: Floats, originals: Mapping[str, Floats], target: str, unit: float) -> int:
+    """Records that show their original amount, where those are most: the column that a rule uses was not blurred."""
+    if target not in originals:
+        return 0
+    before = originals[target]
+    known = np.isfinite(before) & np.isfinite(shown) & (before != 0)
+    same = known & (np.abs(shown - before) <= unit / 2 * (1 + 1e-9))
+    return int(same.sum()) if same.sum() > 0.5 * max(known.sum(), 1) else 0
+
+
+def _numeric(data: Microdata, names: set[str]) -> bool:
+    schema = data.frame.collect_schema()
+    return all(name in data.columns and schema[name].is_numeric() for name in names)
+
+
+def _change(rows: Rows, name: str, column: pl.Series) -> Change:
+    if name not in rows.frame.columns:
+        return Change(name, len(column))
+    return Change(name, int(rows.frame[name].cast(pl.Float64).ne_missing(column.cast(pl.Float64)).sum()))

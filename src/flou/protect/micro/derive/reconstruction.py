@@ -1,0 +1,102 @@
+"""Rational reconstruction: the amounts that an intruder computes back from published ratios.
+
+A rule `d = original.x / original.y · b` shows the ratio x/y of two amounts in cents. Shown with all its
+digits, d/b has one fraction with a denominator of the right size, and so gives both amounts away; rounded,
+it leaves many. The intruder here knows every released column, the rule, the unit to which d is rounded,
+the grain of the amounts and y to within a tenth beyond the released value. He lists the values of y with
+which all rules over y can hold together. An amount has come back where fewer than three of them are left,
+or where those left span less than a hundredth of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Amounts that must be left, and the share of the amount that they must span.
+MIN_LEFT, MIN_SPAN = 3, 0.01
+#: How far beyond the released and the true value the intruder still looks.
+_WINDOW = 0.1
+#: Records that may come back before the search ends: the rule fails at the first.
+_ENOUGH = 1_000
+
+
+@dataclass(frozen=True)
+class RatioRule:
+    """One rule over a common denominator, for all records."""
+
+    #: The derived values as released, and what they would be multiplied with were the ratio 1.
+    shown: Floats
+    factor: Floats
+    #: The smallest step of the numerator.
+    grain: float
+    #: Half the unit of the derived values.
+    slack: float
+
+
+def grain_of(values: Floats) -> float:
+    """The largest decimal step of which all values are multiples, 1,000 to 0.0001; 0 where they have none."""
+    known = values[np.isfinite(values)]
+    for step in (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001, 0.0001):
+        counts = known / step
+        if (np.abs(counts - np.rint(counts)) <= 1e-6 * np.maximum(1.0, np.abs(counts) * 1e-6)).all():
+            return step
+    return 0.0
+
+
+def count_recovered(denominator: Floats, grain: float, near: Floats, rules: list[RatioRule]) -> int:
+    """How many amounts of the denominator an intruder computes back; `near` is what is released beside it."""
+    known = np.isfinite(denominator) & (denominator != 0) & np.isfinite(near)
+    shown = np.column_stack([r.shown for r in rules])[known]
+    factor = np.column_stack([r.factor for r in rules])[known]
+    grains, slacks = np.array([r.grain for r in rules]), np.array([r.slack for r in rules])
+    return int(_count_recovered(np.abs(denominator[known]), grain, np.abs(near[known]), shown, factor, grains, slacks))
+
+
+@njit(cache=True)
+def _possible(y, shown, factor, grains, slacks):  # type: ignore[no-untyped-def]
+    """Whether every rule has a numerator on its grain with this denominator."""
+    for r in range(shown.size):
+        f = abs(factor[r])
+        if not (f > 0.0) or not np.isfinite(shown[r]):
+            continue
+        scale = y / (f * grains[r])
+        d = abs(shown[r])
+        # as much as the last digits of the rule's own arithmetic can move it
+        blur = 1e-9 + 4e-16 * d * scale
+        if math.floor((d + slacks[r]) * scale + blur) < math.ceil((d - slacks[r]) * scale - blur):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _count_recovered(denominator, grain, near, shown, factor, grains, slacks):  # type: ignore[no-untyped-def]
+    recovered = 0
+    for i in range(denominator.size):
+        y = denominator[i]
+        if not _possible(y, shown[i], factor[i], grains, slacks):
+            continue  # changed since by another step: the intruder's picture of it is wrong
+        # a tenth, and a few steps where the amount is small beside its grain
+        first = max(1, min(math.ceil((1.0 - _WINDOW) * min(y, near[i]) / grain), math.floor(y / grain) - MIN_LEFT))
+        last = max(math.floor((1.0 + _WINDOW) * max(y, near[i]) / grain), math.ceil(y / grain) + MIN_LEFT)
+        left = 0
+        low = high = 0
+        for count in range(first, last + 1):
+            if _possible(count * grain, shown[i], factor[i], grains, slacks):
+                if left == 0:
+                    low = count
+                high = count
+                left += 1
+                if left >= MIN_LEFT and (high - low) * grain >= MIN_SPAN * y:
+                    break
+        if left < MIN_LEFT or (high - low) * grain < MIN_SPAN * y:
+            recovered += 1
+            if recovered >= _ENOUGH:
+                break
+    return recovered

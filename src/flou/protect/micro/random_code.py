@@ -1,0 +1,152 @@
+"""Random codes for small areas (Djiriguian, Missègue & Ricroch 2022): their units get a code without meaning.
+
+A code of its own for each small area would be undone by anybody who knows the areas' sizes, which are
+published statistics: the code held by 1,510 people is the area with 1,510. So the units of all small areas are
+dealt at random over codes of equal size, and neither the size of a code nor its content belongs to an area.
+Keeps the areas that are large enough, and that a record is from a small one. It protects nothing where
+another column tells the area (a local price, say), and one or two hidden areas would be found as the only
+ones missing: at least three are hidden.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from flou.describe.microdata import Microdata
+from flou.engine.errors import DataError, Infeasible, ParameterError
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Claim, Protection
+from flou.engine.note import Note
+from flou.engine.randomness import Draws
+from flou.engine.release import Change, Outcome
+from flou.engine.values import text_of
+from flou.protect.micro.remembered import Remembered
+from flou.protect.micro.replaced import schema_of_new_values
+from flou.protect.micro.rows import Rows, read_rows
+
+
+class RandomCode(Protection):
+    """Give the units of small areas a code without meaning: `RandomCode("department", min_size=2000)`."""
+
+    reference: ClassVar[str] = "djiriguian2022"
+    title: ClassVar[str] = "random codes of small areas"
+    preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
+    chooses_keys: ClassVar[bool] = True
+
+    column: str = Field(description="the column of areas, or of other groups")
+    min_size: int = Field(2000, ge=2, description="areas with fewer units than this are hidden")
+    min_areas: int = Field(3, ge=3, description="how many areas are hidden at least; the smallest others join them")
+    prefix: str = Field("R", min_length=1, description="what the codes begin with: R1, R2, …")
+
+    def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        rows = read_rows(data, (self.column,), type(self).__name__)
+        if self.column in data.schema.hidden:
+            raise DataError(f"{self.column!r} is never published, so it needs no code.")
+        areas = rows.frame[self.column].cast(pl.String)
+        small = self._small(areas)
+        if not small:
+            note = Note("every area of {column} is large enough: nothing was hidden", {"column": self.column})
+            promises = (self._shown_in_full(frozenset(), rows, areas),)
+            return Outcome(data, guarantees=promises, figures=_figures(0, 0, 0), notes=(note,))
+        hidden = areas.is_in(small).fill_null(False).to_numpy()
+        codes = [f"{self.prefix}{i + 1}" for i in range(len(small))]
+        taken = sorted(set(areas.drop_nulls().unique()) & set(codes))
+        if taken:
+            raise ParameterError(f"prefix = {self.prefix!r} makes codes that areas have already: {', '.join(taken)}.")
+        members = np.flatnonzero(hidden)
+        dealt = np.empty(len(members), dtype=np.int64)
+        dealt[draw.order(rows.ids[members])] = np.arange(len(members)) % len(codes)
+        new = np.asarray(areas.to_numpy(), dtype=object)
+        new[members] = np.array(codes, dtype=object)[dealt]
+        shown = pl.Series(self.column, new.tolist(), dtype=pl.String)
+        schema = schema_of_new_values(data, self.column, shown)
+        schema = schema.with_changes(types={c: "text" if c == self.column else t for c, t in schema.types.items()})
+        counts: dict[str, object] = {"column": self.column, "n_areas": len(small), "n_records": len(members)}
+        return Outcome(
+            rows.put_back({self.column: shown}, schema),
+            guarantees=(self._shown_in_full(frozenset(small), rows, areas), self._unmatched(rows, areas, small)),
+            changes=(Change(self.column, len(members), areas.n_unique(), shown.n_unique()),),
+            figures=_figures(len(small), len(members), len(codes)),
+            notes=(Note("{n_areas} small areas of {column} are hidden, {n_records} records", counts, internal=True),),
+            details={"hidden": tuple(small)},
+        )
+
+    def _small(self, areas: pl.Series) -> list[str]:
+        """The areas to hide: those below the size, and the smallest others until they are enough together."""
+        sizes = areas.drop_nulls().value_counts(name="n").sort(["n", self.column])
+        names, counts = sizes[self.column].to_list(), sizes["n"].to_numpy()
+        n = int((counts < self.min_size).sum())
+        if n == 0:
+            return []
+        while n < len(names) and (n < self.min_areas or counts[:n].sum() < self.min_size):
+            n += 1
+        if n < self.min_areas or counts[:n].sum() < self.min_size:
+            raise Infeasible(
+                f"RandomCode cannot hide the small areas of {self.column!r} among others: all {len(names)} "
+                f"together are too few areas, or hold too few units ({int(counts.sum()):,}).",
+                best=f"{n} areas with {int(counts[:n].sum()):,} units",
+                next_step="Take a smaller min_size, or recode the areas to larger ones.",
+            )
+        return names[:n]
+
+    def _shown_in_full(self, small: frozenset[str], rows: Rows, areas: pl.Series) -> Guarantee:
+        """No area that held too few units stands in the file."""
+        sizes = areas.drop_nulls().value_counts(name="n")
+        few = small | set(sizes.filter(pl.col("n") < self.min_size)[self.column].to_list())
+
+        def violations(data: object) -> int:
+            assert isinstance(data, Microdata)
+            if self.column not in data.columns:
+                return 0
+            held = data.key_table([self.column])
+            shown = [text_of(v) in few if v is not None else False for v in held.frame[self.column].to_list()]
+            return int(held.counts[np.array(shown, dtype=np.bool_)].sum())
+
+        named: dict[str, object] = {"column": self.column, "size": self.min_size}
+        return Guarantee(Note("no area of {column} with fewer than {size} units is shown", named), violations)
+
+    def _unmatched(self, rows: Rows, areas: pl.Series, small: list[str]) -> Guarantee:
+        """Codes matched with areas by their sizes find no more people than naming the largest area does."""
+        number = {name: i for i, name in enumerate(small)}
+        remembered = Remembered(rows.owners, np.array([number.get(a, -1) for a in areas.to_list()], dtype=np.int64))
+
+        def violations(data: object) -> int:
+            assert isinstance(data, Microdata)
+            if self.column not in data.columns:
+                return 0
+            area, now = remembered.beside(data, [self.column])
+            inside = area >= 0
+            code = now[self.column].cast(pl.String).filter(pl.Series(inside)).fill_null("").to_numpy()
+            return matched_by_size(area[inside], code)
+
+        return Guarantee(
+            Note("the codes of {column} cannot be matched to areas by size", {"column": self.column}), violations
+        )
+
+
+def matched_by_size(area: np.ndarray, code: np.ndarray) -> int:
+    """People whose area an intruder finds by matching codes to areas of like size, beyond what chance gives.
+
+    Both are ordered by size; the first code is taken for the largest area, and so on. By chance he is right as
+    often as one who names the largest area for everybody, give or take five standard errors.
+    """
+    if not len(area):
+        return 0
+    codes, coded = np.unique(code, return_inverse=True)
+    by_area = np.argsort(-np.bincount(area), kind="stable")
+    by_code = np.argsort(-np.bincount(coded), kind="stable")
+    guess = np.full(len(codes), -1)
+    n = min(len(by_area), len(by_code))
+    guess[by_code[:n]] = by_area[:n]
+    hits = int((guess[coded] == area).sum())
+    chance = float(np.bincount(area).max()) / len(area)
+    usual = chance * len(area) + 5 * np.sqrt(len(area) * chance * (1 - chance)) + 1
+    return hits if hits > usual else 0
+
+
+def _figures(n_areas: int, n_records: int, n_codes: int) -> dict[str, int]:
+    return {"n_areas_hidden": n_areas, "n_records_hidden": n_records, "n_codes": n_codes}

@@ -1,0 +1,129 @@
+"""A stratified random sample (Djiriguian, Missègue & Ricroch 2022), drawn by a design that stays secret.
+
+Nobody knows who is in the sample, so a person who is alone in it need not be alone in the file that it was
+drawn from, the frame: classes of the frame protect as they did, and every promise made before is proven on
+the frame. Every unit has the same chance, so that weights tell no stratum; strata only make the sample resemble
+the frame more closely. It protects nobody who is known to be in the sample.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from flou.describe.microdata import Microdata
+from flou.engine import native
+from flou.engine.errors import DataError, ParameterError
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Claim, Protection
+from flou.engine.note import Note
+from flou.engine.parameters import Names
+from flou.engine.randomness import Draws
+from flou.engine.release import Change, Outcome
+from flou.protect.micro.remembered import Remembered
+from flou.protect.micro.rows import Rows, read_rows
+
+_SECRET: dict[str, Any] = {"secret": True}
+
+
+class Sample(Protection):
+    """Publish a random part of the records: `Sample(share=0.5, by=["department", "gir"])`.
+
+    Records get the weight 1/share (times the weight that they had). What comes after it must leave the
+    columns of the frame as they are.
+    """
+
+    reference: ClassVar[str] = "djiriguian2022"
+    title: ClassVar[str] = "stratified sample"
+    preserves: ClassVar[tuple[Claim, ...]] = ("untouched columns",)
+
+    share: float = Field(0.5, gt=0.0, lt=1.0, description="each record's chance to be drawn", json_schema_extra=_SECRET)
+    by: Names = Field((), description="strata, of which the sample has its share", json_schema_extra=_SECRET)
+    weight: str | None = Field(None, description="the column of weights; default: the schema's, or else a new weight")
+
+    @property
+    def touches(self) -> tuple[str, ...]:
+        return () if self.weight is None else (self.weight,)
+
+    def _weight(self, data: Microdata) -> str:
+        name = self.weight or data.schema.weight or "weight"
+        if data.schema.weight not in (None, name):
+            raise ParameterError(f"weight = {name!r}, but the schema declares the weight {data.schema.weight!r}.")
+        if data.schema.weight is None and name in data.columns:
+            raise ParameterError(f"the data have a column {name!r} already, which is not the weight: name another.")
+        return name
+
+    def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        weight = self._weight(data)
+        held = () if data.schema.weight is None else (weight,)
+        rows = read_rows(data, (*self.by, *held), type(self).__name__)
+        drawn = draw_sample(
+            rows.strata(self.by), draw.order(rows.ids), float(draw.uniform(np.array([0]), 1)[0]), self.share
+        )
+        n = int(drawn.sum())
+        if not n:
+            raise DataError(f"A sample of {len(rows):,} records with this share is empty.")
+        before = rows.frame[weight].cast(pl.Float64) if held else pl.Series(weight, np.ones(len(rows)))
+        marked = rows.put_back(
+            {weight: before / self.share, _DRAWN: pl.Series(_DRAWN, drawn)}, data.schema.with_changes(weight=weight)
+        )
+        frame = data.marked(frame=True)
+        sampled = marked.with_frame(marked.frame.filter(nw.col(_DRAWN)).drop(_DRAWN)).with_kin(frame=frame)
+        if sampled.n_records != n:
+            raise DataError("The engine did not find the drawn records again; nothing is released.")
+        return Outcome(
+            sampled,
+            guarantees=(self._guarantee(rows, n, weight),),
+            changes=(Change(weight, n),),
+            notes=(Note("a random sample was drawn; its design is secret"),),
+        )
+
+    def _guarantee(self, rows: Rows, n_drawn: int, weight: str) -> Guarantee:
+        everybody = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
+
+        def violations(data: object) -> int:
+            assert isinstance(data, Microdata)
+            everybody.beside(data, [])
+            return max(0, data.n_records - n_drawn) + changed_since(data, weight)
+
+        return Guarantee(
+            Note("the records are a sample, each as it stands in the file that it was drawn from"), violations
+        )
+
+
+_DRAWN = f"{native.RESERVED}drawn"
+
+
+def draw_sample(strata: np.ndarray, order: np.ndarray, start: float, share: float) -> np.ndarray:
+    """Which units are drawn: each with the same chance, each stratum with its share of units or the next whole number.
+
+    Units stand stratum by stratum, at random within; walking along them, one is taken whenever the shares walked
+    over, from a random start, pass a whole number (systematic sampling of randomly ordered strata).
+    """
+    line = order[np.argsort(strata[order], kind="stable")]
+    walked = np.floor(share * np.arange(len(line) + 1) + start)
+    drawn = np.zeros(len(line), dtype=np.bool_)
+    drawn[line] = walked[1:] > walked[:-1]
+    return drawn
+
+
+def changed_since(data: Microdata, weight: str) -> int:
+    """Records of a sample that differ from those of its frame in a column that both have."""
+    frame = data.kin.frame
+    if frame is None:
+        return 0
+    names = [c for c in data.columns if c in frame.columns and c != weight]
+    unit = frame.numbered().unit_column
+    read = native.collect(frame.numbered().frame.select(*dict.fromkeys([unit, *names])))
+    places, now = Remembered(read[unit].to_numpy(), np.arange(read.height)).beside(data, names)
+    wrong = np.zeros(now.height, dtype=np.bool_)
+    for name in names:
+        was = read[name].gather(places)
+        if was.dtype != now[name].dtype:
+            return now.height
+        wrong |= was.ne_missing(now[name]).to_numpy()
+    return int(wrong.sum())

@@ -9,7 +9,7 @@ from pathlib import Path
 import flou
 
 PACKAGE = Path(flou.__file__).parent
-_CALLS = {"Note", "words", "_", "Words"}
+_CALLS = {"Note", "words", "_", "Words", "Detail"}
 _TEMPLATE = re.compile(r"""(?<![\w.])_\(\s*(?:"([^"]+)"|'([^']+)')""")
 #: Names whose texts are shown through the catalogue wherever they are assigned.
 _LABELS = {"title", "value_label", "unit_label"}
@@ -35,6 +35,8 @@ def _texts(node: ast.AST) -> set[str]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in _CALLS and node.args:
             out |= _strings(node.args[0])
+        if name == "Shown":
+            out |= _strings(node.args[1])
         for keyword in node.keywords:
             if keyword.arg in _LABELS | {"figure_labels", "titles", "flag_names"}:
                 out |= _strings(keyword.value)

@@ -121,6 +121,7 @@ def test_secrets_never_show() -> None:
 def test_every_text_has_its_french() -> None:
     texts = gather() | set(MISSING) | {"identifier", "id", "key", "sensitive", "weight", "household", "stratum"}
     texts |= {"integer", "number", "text", "boolean", "date", *STATUS, *QUALITY_LABELS.values()}
+    texts |= {"correlation", "correlation ratio", "Cramér's V"}
     french = _catalogue("fr")
     assert not sorted(texts - set(french))
     for english, translated in french.items():

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.engine import toml
+from flou.engine.comparison import ComparisonResult
 from flou.engine.errors import FlouError, ParameterError, PlanError, did_you_mean
 from flou.engine.note import Note
 from flou.engine.parameters import Parameters
@@ -78,6 +79,8 @@ class Policy(Parameters):
         for release in (r for r in results if isinstance(r, Release)):
             if any(r.data is not release.data for r in measured if isinstance(r, RiskResult) and r.data.released):
                 raise ParameterError("judge was given a release and the result of another one: measure this release.")
+            if any(r.data is not release.data for r in measured if isinstance(r, ComparisonResult)):
+                raise ParameterError("judge was given a release and the comparison of another one: compare this one.")
         reasons = [self._judge_rule(rule, measured) for rule in self.rules]
         test_only = any(r.test_only for r in results)
         if test_only:

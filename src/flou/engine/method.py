@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from flou.engine import native, registry
+from flou.engine.comparison import ComparisonResult
 from flou.engine.data import Data, DataKind, data_kind
 from flou.engine.errors import DataError, ParameterError, SecretError, did_you_mean
 from flou.engine.guarantee import Guarantee
@@ -100,6 +101,11 @@ class Owners:
 
     def __init__(self, released: Data, *, strangers: bool = False) -> None:
         self._released, self._strangers = released, strangers
+
+    @property
+    def released(self) -> Data:
+        """The release itself, not only what would be published of it."""
+        return self._released
 
     @cached_property
     def ids(self) -> Any:
@@ -317,8 +323,25 @@ class Utility(Method):
     def compare(self, original: Any, release: Any) -> Result:
         """Compare a release with the original it was made from."""
         truth, released = self._accept(original), self._accept(release)
-        return self._compare(truth, released.public(), Owners(released))
+        with native.engine_errors():
+            return self._compare(truth, released.public(), Owners(released))
 
     def _compare(self, original: Any, released: Any, owners: Owners) -> Result:
         """The comparison; `owners.ids` says which unit of the original each published row belongs to."""
         raise NotImplementedError
+
+    def _result(self, original: Any, owners: Owners, **found: Any) -> ComparisonResult:
+        """A result with what every comparison says in the same way."""
+        data = owners.released
+        return ComparisonResult(
+            method=self.name(),
+            title=self.title,
+            settings=self.shown_settings(),
+            measured_on="release" if data.released else "original",
+            test_only=data.marks.test_only,
+            no_interval="the two files are compared as they are: nothing is estimated",
+            data=data,
+            schema=original.schema,
+            native_kind=data.native_kind,
+            **found,
+        )

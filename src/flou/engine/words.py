@@ -50,6 +50,12 @@ class Words:
         pattern = "#,##0" if float(value).is_integer() else "#,##0.####"
         return str(format_decimal(value, format=pattern, locale=self.language))
 
+    def decimal(self, value: float) -> str:
+        """A figure with all of its decimals, six at most."""
+        from babel.numbers import format_decimal
+
+        return str(format_decimal(value, format="#,##0.######", locale=self.language))
+
     def share(self, value: float) -> str:
         """A share as a percentage."""
         shown = percent(value)

@@ -54,6 +54,7 @@ class Audience:
         counts = {k: self.count(v) for k, v in note.values.items() if k.startswith("n_") and isinstance(v, int)}
         types = {k: self.words(str(v)) for k, v in note.values.items() if k.startswith("type_")}
         values = {**note.values, **counts, **types}
-        if isinstance(values.get("column"), str):
-            values["column"] = self.label(str(values["column"]))
+        for name in ("column", "other"):
+            if isinstance(values.get(name), str):
+                values[name] = self.label(str(values[name]))
         return self.words.note(Note(note.text, values))

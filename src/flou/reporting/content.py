@@ -10,11 +10,13 @@ from typing import Any
 from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.overview import ColumnOverview, Overview
+from flou.engine.comparison import ComparisonResult
 from flou.engine.release import Step
 from flou.engine.result import Result, RiskResult
 from flou.engine.values import settings_text
 from flou.reporting.glossary import Term, glossary
 from flou.reporting.risk_section import RiskSection
+from flou.reporting.utility_section import UtilitySection
 from flou.risk.attacks import left_open
 
 #: Keys shown in the internal list of the rarest.
@@ -22,7 +24,7 @@ _N_KEYS_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Content(RiskSection):
+class Content(RiskSection, UtilitySection):
     """Everything the template prints."""
 
     @property
@@ -74,8 +76,8 @@ class Content(RiskSection):
 
     @property
     def others(self) -> list[Result]:
-        """Results of attacks and comparisons."""
-        return [r for r in self.results if not isinstance(r, RiskResult)]
+        """Results of attacks."""
+        return [r for r in self.results if not isinstance(r, RiskResult | ComparisonResult)]
 
     def limits(self) -> list[str]:
         """What the verdict does not say, for those who sign."""

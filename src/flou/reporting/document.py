@@ -17,6 +17,7 @@ from typing import Any, Literal
 from flou._version import __version__
 from flou.decide.verdict import Decision, Verdict
 from flou.describe.microdata import Microdata
+from flou.engine.comparison import ComparisonResult
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.note import Note
 from flou.engine.output import checked_path, require_new, written_whole
@@ -51,6 +52,8 @@ class Report:
             raise ParameterError("results= takes a list of the results of measures, attacks and comparisons.")
         if any(isinstance(r, RiskResult) and r.data.released and r.data is not release.data for r in results):
             raise ParameterError("results= holds the result of another release: measure this one.")
+        if any(isinstance(r, ComparisonResult) and r.data is not release.data for r in results):
+            raise ParameterError("results= holds the comparison of another release: compare this one.")
         if not isinstance(title, str | Mapping):
             raise ParameterError(f"title= is a text, or one a language; given {title!r}.")
         if isinstance(verdict, Verdict) and verdict.judged and all(d is not release.data for d in verdict.judged):

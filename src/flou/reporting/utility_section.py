@@ -1,0 +1,77 @@
+"""What the report says of utility: each comparison's headline, figures, worst lines and chart.
+
+The tables and charts hold figures of the original and are for the office alone. The public reads the headline and
+the figures that compare the two files, never a figure of the original by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flou.engine.charts import to_svg
+from flou.engine.comparison import MOST_LINES, ComparisonResult, Detail, Shown, number_text
+from flou.engine.result import Figure
+from flou.engine.values import Proportion, settings_text
+from flou.reporting.audience import Audience
+
+
+@dataclass(frozen=True)
+class UtilitySection(Audience):
+    """Comparisons of the release with the original."""
+
+    @property
+    def comparisons(self) -> list[ComparisonResult]:
+        """Those that were made; a file of very few people is compared with nothing in public."""
+        found = [r for r in self.results if isinstance(r, ComparisonResult)]
+        few = min(self.original.n_records, self.n_released) < self.min_count
+        return [] if self.public and few else found
+
+    def comparison_settings(self, result: ComparisonResult) -> str:
+        """Parameters; the public does not see bounds that were chosen by the original."""
+        held = {k: "…" if self.public and isinstance(v, Mapping) else v for k, v in result.settings.items()}
+        return settings_text(held)
+
+    def comparison_figures(self, result: ComparisonResult) -> Iterator[tuple[str, str]]:
+        """Label and value of the headline and of each figure."""
+        yield self.words(result.value_label), self._shown_figure(result.headline)
+        for name, value in result.figures.items():
+            if self.public and name.endswith("_original"):
+                continue
+            yield self.words(result.figure_labels.get(name, name)), self._shown_figure(value)
+
+    def _shown_figure(self, value: Figure) -> str:
+        if value is None:
+            return "–"
+        if isinstance(value, Proportion):
+            return self.words.share(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.count(value)
+        return number_text(value, "number", self.words) if isinstance(value, float) else str(value)
+
+    def comparison_notes(self, result: ComparisonResult) -> list[str]:
+        return [self.note(n) for n in result.notes if not (self.public and n.internal)]
+
+    def comparison_tables(self, result: ComparisonResult) -> Iterator[dict[str, Any]]:
+        """The worst lines of each table, for the office alone."""
+        for detail in () if self.public else result.details.values():
+            columns, rows = detail.lines(self.words, self.original.schema, MOST_LINES)
+            if not rows:  # a long table without a single deviation
+                continue
+            yield {"title": self._table_title(detail, len(rows)), "columns": self._titles(columns), "rows": rows}
+
+    def _table_title(self, detail: Detail, n_shown: int) -> str:
+        title = self.words(detail.title)
+        if n_shown == detail.frame.height:
+            return title
+        return self.words("{title}: the worst {n} of {all} lines", title=title, n=n_shown, all=detail.frame.height)
+
+    def _titles(self, columns: list[Shown]) -> list[tuple[str, bool]]:
+        return [(self.words(c.title), c.is_number) for c in columns]
+
+    def comparison_chart(self, result: ComparisonResult) -> str:
+        """The chart, for the office alone: its groups and bins are the original's."""
+        if self.public or result.chart is None:
+            return ""
+        return to_svg(result.plot(self.words.language))

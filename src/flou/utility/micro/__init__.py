@@ -1,0 +1,1 @@
+"""Comparisons of released microdata with the file that they were made from."""

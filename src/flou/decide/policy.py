@@ -77,7 +77,8 @@ class Policy(Parameters):
                 raise ParameterError(f"judge takes results and releases, one after the other; given {given!r}.")
         measured = [r for r in results if isinstance(r, Result)]
         for release in (r for r in results if isinstance(r, Release)):
-            if any(r.data is not release.data for r in measured if isinstance(r, RiskResult) and r.data.released):
+            own = (release.data, release.data.kin.frame)
+            if any(r.data not in own for r in measured if isinstance(r, RiskResult) and r.data.released):
                 raise ParameterError("judge was given a release and the result of another one: measure this release.")
             if any(r.data is not release.data for r in measured if isinstance(r, ComparisonResult)):
                 raise ParameterError("judge was given a release and the comparison of another one: compare this one.")
@@ -92,7 +93,10 @@ class Policy(Parameters):
 
     def _judge_rule(self, rule: Rule, results: Sequence[Result]) -> Reason:
         fitting = [r for r in results if rule.fits(r)]
-        after = [r for r in fitting if r.measured_on == "release"]
+        # of a release that is no sample the frame is the release itself
+        sampled = any(r.measured_on == "frame" for r in results)
+        judged = rule.on if sampled else "release"
+        after = [r for r in fitting if r.measured_on == judged]
         if not after:
             values: dict[str, object] = {"method": rule.title, "settings": settings_text(rule.settings)}
             if fitting:
@@ -122,6 +126,11 @@ class Policy(Parameters):
             "bound": _read(rule, result, bounds.release),
         }
         asked = Note("{method} ({settings}): {figure} must be {sign} {bound} for release", values)
+        if result.measured_on == "frame":
+            asked = Note(
+                "{method} ({settings}): {figure} must be {sign} {bound} for release, in the sample's frame",
+                values,
+            )
         if isinstance(figure, str | None) or figure != figure:
             return Reason(
                 Decision.WITHHOLD,

@@ -7,7 +7,7 @@ withheld. The rule says with which parameters the method must have been run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -46,6 +46,9 @@ class Rule(Parameters):
     )
     at_least: Bounds | None = Field(
         None, description="release at or over the first bound, review at or over the second"
+    )
+    on: Literal["release", "frame"] = Field(
+        "release", description="the file that is judged: the release, or the frame that its sample was drawn from"
     )
     settings: dict[str, Any] = Field(
         default_factory=dict, description="the parameters the result must have been made with"

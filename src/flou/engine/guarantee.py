@@ -52,4 +52,5 @@ class Proof:
     guarantee: Guarantee
 
     def __str__(self) -> str:
-        return f"{self.promise} (checked on the output)"
+        where = "the file that the sample was drawn from" if self.guarantee.on_frame else "the output"
+        return f"{self.promise} (checked on {where})"

@@ -86,17 +86,20 @@ def carry_out(
         profile = Profile.of(original)
         clock.lap("read")
         population = plan_population(plan, original.schema, engine)
-        before = _measured(plan, original, None, population)
+        before = _measured(plan, original, None, population, "before")
         clock.lap("measure before")
         release = plan.protect(original, secret=key)
         clock.lap("protect")
-        after = _measured(plan, release, original, _as_released(plan, population))
+        public = _as_released(plan, population)
+        frame = release.data.kin.frame
+        sampled_from = _measured(plan, frame, original, public, "of the frame") if frame is not None else []
+        after = _measured(plan, release, original, public, "after")
         clock.lap("measure after")
         attacks = [a.run(release, truth=original, secret=key) for a in plan.attacks]
         clock.lap("attack")
         comparisons = [c.compare(original, release) for c in plan.comparisons]
         clock.lap("compare")
-        results = (*before, *after, *attacks, *comparisons)
+        results = (*before, *sampled_from, *after, *attacks, *comparisons)
         verdict = policy.judge(*results, release) if policy else _no_policy()
         changed = profile.changes_since(former) if former is not None else None
         return Done(plan, original, release, results, verdict, policy, key, profile, changed, tuple(clock.timings))
@@ -155,10 +158,9 @@ def _as_released(plan: Plan, population: Microdata | None) -> Microdata | None:
 
 
 def _measured(
-    plan: Plan, data: Microdata | Release, original: Microdata | None, population: Microdata | None
+    plan: Plan, data: Microdata | Release, original: Microdata | None, population: Microdata | None, when: str
 ) -> list[Result]:
     """What the plan measures, each against what it compares with; the original has nothing to be compared with."""
-    when = "before" if original is None else "after"
     out: list[Result] = []
     for i, measure in enumerate(plan.measures):
         tell(f"measure {when}: {measure.name()}", i, len(plan.measures))

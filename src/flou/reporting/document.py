@@ -50,7 +50,8 @@ class Report:
             raise ParameterError("Report takes the original Microdata and the Release made from it.")
         if not isinstance(results, list | tuple) or not all(isinstance(r, Result) for r in results):
             raise ParameterError("results= takes a list of the results of measures, attacks and comparisons.")
-        if any(isinstance(r, RiskResult) and r.data.released and r.data is not release.data for r in results):
+        own = (release.data, release.data.kin.frame)
+        if any(isinstance(r, RiskResult) and r.data.released and r.data not in own for r in results):
             raise ParameterError("results= holds the result of another release: measure this one.")
         if any(isinstance(r, ComparisonResult) and r.data is not release.data for r in results):
             raise ParameterError("results= holds the comparison of another release: compare this one.")

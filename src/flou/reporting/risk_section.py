@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,21 +19,29 @@ from flou.risk.micro.k_anonymity import KAnonymity
 
 #: Keys shown in the internal list of the most exposed.
 _N_KEYS_SHOWN = 10
-_BEFORE, _AFTER = "Before protection", "After protection"
+#: Captions of the charts: the file as it came, the one a sample was drawn from, the release.
+_WHEN = ("Before protection", "Before the sample was drawn", "After protection")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A measure before and after protection."""
+    """A measure before and after protection, and of the file that a sample was drawn from."""
 
-    before: Result | None
-    after: Result | None
+    before: Result | None = None
+    after: Result | None = None
+    frame: Result | None = None
 
     @property
     def any(self) -> Result:
-        found = self.after or self.before
+        found = self.after or self.frame or self.before
         assert found is not None
         return found
+
+    @property
+    def each(self) -> list[tuple[str, Result]]:
+        """What was measured, with the heading of its column, in the order of the work."""
+        named = (("Before", self.before), ("Frame", self.frame), ("After", self.after))
+        return [(name, result) for name, result in named if result is not None]
 
 
 @dataclass(frozen=True)
@@ -48,24 +56,22 @@ class RiskSection(Audience):
             if not isinstance(result, RiskResult):
                 continue
             name = f"{result.method} {sorted(result.settings.items(), key=str)}"
-            pair = found.get(name, Pair(None, None))
-            if result.measured_on == "release":
-                found[name] = Pair(pair.before, result)
-            elif not self.public:
-                found[name] = Pair(result, pair.after)
-        return [p for p in found.values() if p.before or p.after]
+            place = {"original": "before", "frame": "frame", "release": "after"}[result.measured_on]
+            if place != "before" or not self.public:
+                found[name] = replace(found.get(name, Pair()), **{place: result})
+        return list(found.values())
 
-    def figures(self, pair: Pair) -> Iterator[tuple[str, str, str]]:
-        """Label, before, after of each figure of a measure."""
+    def figures(self, pair: Pair) -> Iterator[tuple[str, list[str]]]:
+        """Label of each figure of a measure, and its value in each file that was measured."""
         words, shown = self.words, pair.any
-        yield words(shown.value_label), self._headline(pair.before), self._headline(pair.after)
+        results = [result for _, result in pair.each]
+        yield words(shown.value_label), [self._headline(r) for r in results]
         if shown.interval is not None:
-            yield words("95% interval"), self._interval(pair.before), self._interval(pair.after)
+            yield words("95% interval"), [self._interval(r) for r in results]
         for name in shown.figures:
             if self.public and not self._may_be_shown(shown, name):
                 continue
-            label = words(shown.figure_labels.get(name, name))
-            yield label, self._figure(pair.before, name), self._figure(pair.after, name)
+            yield words(shown.figure_labels.get(name, name)), [self._figure(r, name) for r in results]
 
     def _may_be_shown(self, result: Result, name: str) -> bool:
         """Whether a figure is for the public: counts and shares of records, which are masked when they are small.
@@ -113,10 +119,10 @@ class RiskSection(Audience):
     def charts(self, pair: Pair) -> list[tuple[str, str]]:
         """Caption and SVG of a measure's chart, before and after, drawn to one scale."""
         title = self.words(pair.any.title)
-        captions = tuple(f"{self.words(when)}{self.words.colon} {title}" for when in (_BEFORE, _AFTER))
+        captions = tuple(f"{self.words(when)}{self.words.colon} {title}" for when in _WHEN)
         drawn = [
             (c, r)
-            for c, r in zip(captions, (pair.before, pair.after), strict=True)
+            for c, r in zip(captions, (pair.before, pair.frame, pair.after), strict=True)
             if isinstance(r, RiskResult) and r.chart is not None
         ]
         min_count = self.min_count if self.public else 1

@@ -86,15 +86,16 @@ def _count_recovered(denominator, grain, near, shown, factor, grains, slacks):  
         first = max(1, min(math.ceil((1.0 - _WINDOW) * min(y, near[i]) / grain), math.floor(y / grain) - MIN_LEFT))
         last = max(math.floor((1.0 + _WINDOW) * max(y, near[i]) / grain), math.ceil(y / grain) + MIN_LEFT)
         left = 0
-        low = high = 0
-        for count in range(first, last + 1):
+        low = high = first
+        count = first
+        while count <= last and left < MIN_LEFT:
             if _possible(count * grain, shown[i], factor[i], grains, slacks):
-                if left == 0:
-                    low = count
-                high = count
+                low = low if left else count
                 left += 1
-                if left >= MIN_LEFT and (high - low) * grain >= MIN_SPAN * y:
-                    break
+            count += 1
+        high = last
+        while high > low and not _possible(high * grain, shown[i], factor[i], grains, slacks):
+            high -= 1
         if left < MIN_LEFT or (high - low) * grain < MIN_SPAN * y:
             recovered += 1
             if recovered >= _ENOUGH:

@@ -12,6 +12,7 @@ class that it stands in.
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
@@ -28,9 +29,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Names, Number, Share, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
-from flou.protect.micro.blur.classes import given_classes, quantile_classes
-from flou.protect.micro.blur.design import build_design
-from flou.protect.micro.blur.selection import choose_covariates
+from flou.protect.micro.blur.blurring import Blurring
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Amounts, Rows, read_rows
@@ -53,6 +52,7 @@ class IntervalBlur(Protection):
 
     column: str = Field(description="the column of amounts, ages or dates to blur")
     given: Names = Field((), description="covariates; without any, those that go best with the column are chosen")
+    by: Names = Field((), description="strata, each with classes and a regression of its own")
     classes: int = Field(20, ge=2, le=1000, description="number of classes of equal size, where no breaks are given")
     breaks: Breaks = Field((), description="bounds of the classes, each class with its lower bound")
     top: Literal["closed", "open"] = Field(
@@ -76,8 +76,8 @@ class IntervalBlur(Protection):
 
     @model_validator(mode="after")
     def _coherent(self) -> IntervalBlur:
-        if self.column in self.given:
-            raise ParameterError(f"given names {self.column!r}, the column that is blurred: give other columns.")
+        if self.column in (*self.given, *self.by):
+            raise ParameterError(f"given and by name other columns than {self.column!r}, the one that is blurred.")
         edges = self._edges()
         if self.breaks and (len(edges) < 3 or not all(a < b for a, b in pairwise(edges))):
             raise ParameterError(
@@ -101,45 +101,44 @@ class IntervalBlur(Protection):
         return self.zeros == "keep" or (self.zeros is None and self.scale == "log")
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        rows = read_rows(data, (self.column, *self._candidates(data)), type(self).__name__)
+        rows = read_rows(data, (self.column, *self.by, *self._candidates(data)), type(self).__name__)
         held = rows.amounts(self.column)
         self._check(data, held)
-        blurring = Blurring.of(self, held)
-        covariates = list(self.given) or choose_covariates(
-            self._scaled(held.values[blurring.modelled]),
-            rows.frame.drop(self.column).filter(pl.Series(blurring.modelled)),
-            self.max_covariates,
-            self.max_collinearity,
-        )
-        drawn = blurring.draw(rows, held, covariates, draw.uniform(rows.ids))
-        new = held.shown(drawn.values)
-        before = held.values[held.known]
-        after = drawn.values[held.known]
-        named = {"column": self.column, "covariates": ", ".join(covariates)}
+        blurred, parts = np.full(len(rows), np.nan), []
+        strata, uniform = rows.strata(self.by), draw.uniform(rows.ids)
+        for number in range(int(strata.max(initial=0)) + 1):
+            members = np.flatnonzero(strata == number)
+            part = Blurring.of(self, held.values[members])
+            others = rows.frame.drop(self.column, *self.by)[members] if self.by else rows.frame.drop(self.column)
+            blurred[members] = part.draw(others, held.values[members], uniform[members])
+            parts.append(part)
+        new = held.shown(blurred)
+        before, after = held.values[held.known], blurred[held.known]
+        covariates = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
         text = "{column} is drawn anew within classes, given {covariates}"
         if not covariates:
             text = "{column} is drawn anew within classes; no other column explains it"
         return Outcome(
             rows.put_back({self.column: new}, schema_of_new_values(data, self.column, new)),
-            guarantees=self._guarantees(rows, blurring, held),
+            guarantees=self._guarantees(rows, held, strata, parts),
             changes=(Change(self.column, int((before != after).sum())),),
             figures={
-                "n_classes": blurring.classes.n,
+                "n_classes": sum(part.classes.n for part in parts),
                 "n_covariates": len(covariates),
-                "sigma": float(f"{drawn.sigma:.6g}"),
+                "sigma": float(f"{max(part.sigma for part in parts):.6g}"),
                 "mean_deviation": float(f"{after.mean() / before.mean() - 1:.4g}") if before.mean() else None,
-                "n_zeros": int(blurring.zero.sum()),
-                "n_saturated": int(blurring.full.sum()),
+                "n_zeros": sum(int(part.zero.sum()) for part in parts),
+                "n_saturated": sum(int(part.full.sum()) for part in parts),
             },
-            notes=(Note(text, dict(named)),),
-            details={"covariates": tuple(covariates), "edges": tuple(blurring.classes.edges.tolist())},
+            notes=(Note(text, {"column": self.column, "covariates": ", ".join(covariates)}),),
+            details={"covariates": covariates, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
         )
 
     def _candidates(self, data: Microdata) -> tuple[str, ...]:
         hidden = (*data.schema.hidden, data.schema.weight)
-        for name in self.given:
+        for name in (*self.given, *self.by):
             if name in hidden:
-                raise DataError(f"given names {name!r}, which is never published or is the weight: give other columns.")
+                raise DataError(f"{name!r} is never published or is the weight: give other columns.")
         return self.given or tuple(c for c in data.columns if c not in (*hidden, self.column))
 
     def _check(self, data: Microdata, held: Amounts) -> None:
@@ -165,29 +164,39 @@ class IntervalBlur(Protection):
         with np.errstate(divide="ignore"):
             return np.log(values)
 
-    def _guarantees(self, rows: Rows, blurring: Blurring, held: Amounts) -> tuple[Guarantee, ...]:
-        first, last = blurring.classes.multiples(self.unit)
-        # zeros, saturated values and classes with one multiple have nothing to choose from
-        free = np.append(last > first, [False, False, False])
-        remembered = Remembered(rows.owners, np.column_stack([blurring.number, held.values]))
+    def _guarantees(
+        self, rows: Rows, held: Amounts, strata: NDArray[np.int64], parts: list[Blurring]
+    ) -> tuple[Guarantee, ...]:
+        class_of = np.concatenate([part.number for part in parts])
+        members = np.argsort(strata, kind="stable")
+        number = np.empty(len(rows), dtype=np.int64)
+        number[members] = class_of
+        drawn = np.zeros(len(rows), dtype=np.bool_)
+        drawn[members] = np.concatenate([part.has_choice for part in parts])
+        remembered = Remembered(rows.owners, np.column_stack([strata, number, drawn, held.values]))
 
-        def looked_at(data: object) -> tuple[NDArray[np.int64], Floats, Floats] | None:
-            """Class, original and value now of the records that are left; None where the values are shown no more."""
+        def looked_at(data: object) -> Looked | None:
+            """What was known of the records that are left, and their values now; None where these are shown no more."""
             assert isinstance(data, Microdata)
             if not _still_amounts(data, self.column):
                 return None
             was, now = remembered.beside(data, [self.column])
-            return was[:, 0].astype(np.int64), was[:, 1], Amounts.of(data, now[self.column]).values
+            stratum, number = was[:, 0].astype(np.int64), was[:, 1].astype(np.int64)
+            return Looked(stratum, number, was[:, 2] > 0, was[:, 3], Amounts.of(data, now[self.column]).values)
 
         def outside(data: object) -> int:
             found = looked_at(data)
-            return 0 if found is None else int((blurring.class_of(found[2]) != found[0]).sum())
+            if found is None:
+                return 0
+            wrong = 0
+            for stratum, part in enumerate(parts):
+                here = found.stratum == stratum
+                wrong += int((part.class_of(found.now[here]) != found.number[here]).sum())
+            return wrong
 
         def off_unit(data: object) -> int:
             found = looked_at(data)
-            if found is None:
-                return 0
-            counts = found[2][(found[0] >= 0) & (found[0] < blurring.classes.n)] / self.unit
+            counts = np.zeros(0) if found is None else found.now[found.drawn] / self.unit
             return int((np.abs(counts - np.rint(counts)) > 1e-6).sum())
 
         def undone(data: object) -> int:
@@ -195,9 +204,9 @@ class IntervalBlur(Protection):
             found = looked_at(data)
             if found is None:
                 return 0
-            drawn = free[found[0]]
-            same = drawn & (np.abs(found[1] - found[2]) <= self.unit / 2)
-            return int(same.sum()) if drawn.sum() >= _ENOUGH_TO_SEE and same.sum() > 0.95 * drawn.sum() else 0
+            same = found.drawn & (np.abs(found.original - found.now) <= self.unit / 2)
+            enough = found.drawn.sum() >= _ENOUGH_TO_SEE and same.sum() > 0.95 * found.drawn.sum()
+            return int(same.sum()) if enough else 0
 
         named: dict[str, object] = {"column": self.column}
         return (
@@ -207,94 +216,20 @@ class IntervalBlur(Protection):
         )
 
 
+@dataclass(frozen=True)
+class Looked:
+    """Records of a later file beside what the step knew of them."""
+
+    stratum: NDArray[np.int64]
+    number: NDArray[np.int64]
+    drawn: NDArray[np.bool_]
+    original: Floats
+    now: Floats
+
+
 def _still_amounts(data: Microdata, column: str) -> bool:
     """Whether a column is there and still holds amounts; dropped or recoded, its values are no longer shown."""
     if column not in data.columns:
         return False
     dtype = data.frame.collect_schema()[column]
     return dtype.is_numeric() or dtype.is_temporal()
-
-
-class Drawn:
-    """Blurred values of all records (NaN where there is none) and the fitted standard deviation."""
-
-    def __init__(self, values: Floats, sigma: float) -> None:
-        self.values, self.sigma = values, sigma
-
-
-class Blurring:
-    """The classes of one column: zeros and saturated values apart, the others modelled."""
-
-    def __init__(self, method: IntervalBlur, held: Amounts, zero: NDArray[np.bool_], full: NDArray[np.bool_]) -> None:
-        self._method, self.zero, self.full = method, zero, full
-        self.modelled = held.known & ~zero & ~full
-        values = held.values[self.modelled]
-        if not len(values):
-            raise DataError(f"{held.column!r} has no value to blur besides zeros and saturated ones.")
-        edges = tuple(method._edges())
-        if edges:
-            self.classes = given_classes(values, edges, method.top, positive=method._zeros_kept)
-        else:
-            self.classes = quantile_classes(values, method.classes, method.unit, positive=method._zeros_kept)
-        if method.saturated is not None:
-            self.classes = self.classes.below(float(method.saturated))
-        self._saturated = method.saturated
-        self.classes.multiples(method.unit)
-        self.number = self.class_of(held.values)
-
-    @classmethod
-    def of(cls, method: IntervalBlur, held: Amounts) -> Blurring:
-        none = np.zeros(len(held.known), dtype=np.bool_)
-        zero = held.known & (held.values == 0) if method._zeros_kept else none
-        full = held.known & (held.values >= method.saturated) if method.saturated is not None else none
-        return cls(method, held, zero, full)
-
-    def class_of(self, values: Floats) -> NDArray[np.int64]:
-        """The class of each value: after the others those of zeros and of saturated values; -1 where there is none."""
-        number = self.classes.of(values)
-        if self._method._zeros_kept:
-            number = np.where(values == 0, self.classes.n, number)
-        if self._saturated is not None:
-            number = np.where(values >= self._saturated, self.classes.n + 1, number)
-        return np.where(np.isnan(values), -1, number)
-
-    def draw(self, rows: Rows, held: Amounts, covariates: list[str], uniform: Floats) -> Drawn:
-        """Fit on the classes and draw each modelled value anew."""
-        from flou.protect.micro.blur.censored import fit_intervals
-        from flou.protect.micro.blur.class_means import shifts_of_classes
-        from flou.protect.micro.blur.truncated import truncated_normal
-
-        fitted = self.modelled | self.full
-        design = build_design(rows.frame.select(covariates).filter(pl.Series(fitted)))
-        scaled = self._method._scaled(self.classes.edges)
-        finite = scaled[np.isfinite(scaled)]
-        centre, spread = float(finite.mean()), float(finite.std()) or 1.0
-        scaled = (scaled - centre) / spread
-        low, high = self.classes.censoring(scaled)
-        number = self.number[fitted]
-        if self._saturated is not None:
-            ceiling = (float(self._method._scaled(np.array([float(self._saturated)]))[0]) - centre) / spread
-            # classes, then the place of zeros (never fitted), then saturated values
-            low, high = np.append(low, [np.nan, ceiling]), np.append(high, [np.nan, np.inf])
-        fit = fit_intervals(design.numbers, design.codes, design.n_levels, low[number], high[number])
-        inside = number < self.classes.n
-        predicted = design.predict(fit.coefficients)[inside]
-        number = number[inside]
-        u = uniform[self.modelled]
-
-        def drawn(records: NDArray[np.intp] | slice, shift: float | Floats) -> Floats:
-            mean, own = predicted[records] + fit.sigma * shift, number[records]
-            a, b = (scaled[:-1][own] - mean) / fit.sigma, (scaled[1:][own] - mean) / fit.sigma
-            blurred = (mean + fit.sigma * truncated_normal(a, b, u[records])) * spread + centre
-            blurred = np.exp(blurred) if self._method.scale == "log" else blurred
-            return self.classes.rounded(blurred, own, self._method.unit)
-
-        shifts = np.zeros(self.classes.n)
-        if self._method.class_means == "keep":
-            shifts = shifts_of_classes(number, held.values[self.modelled], self.classes.n, drawn)
-        values = np.full(len(uniform), np.nan)
-        values[self.modelled] = drawn(slice(None), shifts[number])
-        values[self.zero] = 0.0
-        if self._saturated is not None:
-            values[self.full] = float(self._saturated)
-        return Drawn(values, fit.sigma * spread)

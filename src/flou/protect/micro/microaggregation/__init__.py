@@ -1,0 +1,1 @@
+"""Microaggregation: groups of at least k alike records, and what a group shows."""

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 #: Points in a leaf, at most.
 LEAF = 8
-NOBODY = -1
 
 
 class Tree(NamedTuple):
-    """Nodes are numbered as in a heap: the children of i are 2i + 1 and 2i + 2."""
+    """Nodes are numbered from the root, 0, downwards; the two children of a node follow one another."""
 
     points: NDArray[np.float64]  # [row, dimension]
     rows: NDArray[np.int64]  # rows by leaf; those of a leaf that are left come first
@@ -27,95 +26,144 @@ class Tree(NamedTuple):
     leaf: NDArray[np.int64]  # [row] -> its leaf
     start: NDArray[np.int64]  # [node] -> its first place in `rows`
     left: NDArray[np.int64]  # [node] -> how many points are left in it
+    child: NDArray[np.int64]  # [node] -> its first child; 0 for a leaf
+    parent: NDArray[np.int64]  # [node]
+    lowest: NDArray[np.int64]  # [node] -> the lowest row of those that are left
     low: NDArray[np.float64]  # [node, dimension]: the box of those
     high: NDArray[np.float64]
-    first_leaf: int
 
 
 @njit(cache=True, nogil=True)
 def build_tree(points: NDArray[np.float64]) -> Tree:
-    """The tree of all points: boxes are cut in half, by number of points, across their longest side."""
+    """The tree of all points: boxes are cut across their longest side, where half of the points lie on either side.
+
+    Equal values stay together: where most points share a few values, such as categories, a box soon holds one of them.
+    """
     n, d = points.shape
-    n_leaves = 1
-    while n_leaves * LEAF < n:
-        n_leaves *= 2
-    n_nodes = 2 * n_leaves - 1
-    rows = np.arange(n)
-    place, leaf = np.empty(n, np.int64), np.empty(n, np.int64)
-    start, left = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    low, high = np.full((n_nodes, d), np.inf), np.full((n_nodes, d), -np.inf)
-    left[0] = n
-    for node in range(n_nodes):
+    rows, longest = np.arange(n), np.zeros(1, np.int64)
+    start, left = np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64)
+    child, parent = np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64)
+    left[0], n_nodes, node = n, 1, 0
+    while node < n_nodes:
         first, last = start[node], start[node] + left[node]
-        for i in range(first, last):
-            for c in range(d):
-                low[node, c] = min(low[node, c], points[rows[i], c])
-                high[node, c] = max(high[node, c], points[rows[i], c])
-        if node >= n_leaves - 1:
-            for i in range(first, last):
-                place[rows[i]], leaf[rows[i]] = i, node
-        else:
-            longest = 0
-            for c in range(1, d):
-                if high[node, c] - low[node, c] > high[node, longest] - low[node, longest]:
-                    longest = c
+        if left[node] > LEAF:
             middle = (first + last) // 2
-            split(points[:, longest], rows, first, last, middle)
-            start[2 * node + 1], left[2 * node + 1] = first, middle - first
-            start[2 * node + 2], left[2 * node + 2] = middle, last - middle
-    return Tree(points, rows, place, leaf, start, left, low, high, n_leaves - 1)
+            if _longest_side(points, rows, first, last, longest) > 0.0:
+                middle = split(points[:, longest[0]], rows, first, last, middle)
+            else:
+                rows[first:last].sort()  # all alike: the lowest rows are found first
+            child[node], parent[n_nodes], parent[n_nodes + 1] = n_nodes, node, node
+            start[n_nodes], left[n_nodes] = first, middle - first
+            start[n_nodes + 1], left[n_nodes + 1] = middle, last - middle
+            n_nodes += 2
+        node += 1
+    shape = (n_nodes, d)
+    tree = Tree(
+        points, rows, np.empty(n, np.int64), np.empty(n, np.int64), start[:n_nodes].copy(), left[:n_nodes].copy(),
+        child[:n_nodes].copy(), parent[:n_nodes].copy(), np.empty(n_nodes, np.int64), np.empty(shape), np.empty(shape),
+    )  # fmt: skip
+    for node in range(n_nodes - 1, -1, -1):  # children before their parents
+        if child[node]:
+            _close(tree, node)
+            continue
+        _close_leaf(tree, node)
+        for i in range(start[node], start[node] + left[node]):
+            tree.place[rows[i]], tree.leaf[rows[i]] = i, node
+    return tree
 
 
 @njit(cache=True, nogil=True)
-def split(values: NDArray[np.float64], rows: NDArray[np.int64], first: int, last: int, middle: int) -> None:
-    """Bring the smallest values to places before `middle`, the largest to those from there on (Hoare's selection)."""
-    last -= 1
-    while first < last:
-        a, b, c = values[rows[first]], values[rows[(first + last) // 2]], values[rows[last]]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
-        while i <= j:
-            while values[rows[i]] < pivot:
-                i += 1
-            while values[rows[j]] > pivot:
-                j -= 1
-            if i <= j:
-                rows[i], rows[j] = rows[j], rows[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            return
+def _longest_side(
+    points: NDArray[np.float64], rows: NDArray[np.int64], first: int, last: int, longest: NDArray[np.int64]
+) -> float:
+    """How long the longest side of some points' box is, and which (in `longest`)."""
+    length = -1.0
+    for c in range(points.shape[1]):
+        low, high = np.inf, -np.inf
+        for i in range(first, last):
+            low, high = min(low, points[rows[i], c]), max(high, points[rows[i], c])
+        if high - low > length:
+            length, longest[0] = high - low, c
+    return length
+
+
+@njit(cache=True, nogil=True)
+def split(values: NDArray[np.float64], rows: NDArray[np.int64], first: int, last: int, middle: int) -> int:
+    """Bring small values before large ones; the place of the cut, which parts no equal values, nearest to `middle`."""
+    i, j = first, last - 1
+    while i < j:  # Hoare's selection: then the value at `middle` has none larger before it and none smaller after
+        pivot, a, b = values[rows[middle]], i, j
+        while a <= b:
+            while values[rows[a]] < pivot:
+                a += 1
+            while values[rows[b]] > pivot:
+                b -= 1
+            if a <= b:
+                rows[a], rows[b] = rows[b], rows[a]
+                a += 1
+                b -= 1
+        if b < middle:
+            i = a
+        if a > middle:
+            j = b
+    pivot, below = values[rows[middle]], first
+    for a in range(first, middle):
+        if values[rows[a]] < pivot:
+            rows[a], rows[below] = rows[below], rows[a]
+            below += 1
+    above = middle
+    for a in range(middle, last):
+        if values[rows[a]] == pivot:
+            rows[a], rows[above] = rows[above], rows[a]
+            above += 1
+    if below == first or (above < last and above - middle < middle - below):
+        return above
+    return below
 
 
 @njit(cache=True, nogil=True)
 def take_away(tree: Tree, row: int) -> None:
     """Take a point out; the boxes that it held open close."""
-    node, d = tree.leaf[row], tree.points.shape[1]
+    node = tree.leaf[row]
     end = tree.start[node] + tree.left[node] - 1
     here, other = tree.place[row], tree.rows[end]
     tree.rows[here], tree.rows[end] = other, row
     tree.place[other], tree.place[row] = here, end
     tree.left[node] -= 1
-    for c in range(d):
-        low, high = np.inf, -np.inf
-        for i in range(tree.start[node], end):
-            low, high = min(low, tree.points[tree.rows[i], c]), max(high, tree.points[tree.rows[i], c])
-        tree.low[node, c], tree.high[node, c] = low, high
+    _close_leaf(tree, node)
     changed = True
     while node > 0:
-        node = (node - 1) // 2
+        node = tree.parent[node]
         tree.left[node] -= 1
-        if changed:
-            changed = False
-            for c in range(d):
-                low = min(tree.low[2 * node + 1, c], tree.low[2 * node + 2, c])
-                high = max(tree.high[2 * node + 1, c], tree.high[2 * node + 2, c])
-                changed |= low != tree.low[node, c] or high != tree.high[node, c]
-                tree.low[node, c], tree.high[node, c] = low, high
+        changed = changed and _close(tree, node)
+
+
+@njit(cache=True, nogil=True)
+def _close_leaf(tree: Tree, node: int) -> None:
+    """The box of the points that are left in a leaf."""
+    first, last = tree.start[node], tree.start[node] + tree.left[node]
+    tree.lowest[node] = tree.rows.size
+    for i in range(first, last):
+        tree.lowest[node] = min(tree.lowest[node], tree.rows[i])
+    for c in range(tree.points.shape[1]):
+        low, high = np.inf, -np.inf
+        for i in range(first, last):
+            low, high = min(low, tree.points[tree.rows[i], c]), max(high, tree.points[tree.rows[i], c])
+        tree.low[node, c], tree.high[node, c] = low, high
+
+
+@njit(cache=True, nogil=True)
+def _close(tree: Tree, node: int) -> bool:
+    """The box of a node from those of its children; whether anything changed."""
+    one, other = tree.child[node], tree.child[node] + 1
+    lowest = min(tree.lowest[one], tree.lowest[other])
+    changed = lowest != tree.lowest[node]
+    tree.lowest[node] = lowest
+    for c in range(tree.points.shape[1]):
+        low, high = min(tree.low[one, c], tree.low[other, c]), max(tree.high[one, c], tree.high[other, c])
+        changed |= low != tree.low[node, c] or high != tree.high[node, c]
+        tree.low[node, c], tree.high[node, c] = low, high
+    return changed
 
 
 @njit(cache=True, nogil=True)
@@ -151,73 +199,80 @@ def most_distance(tree: Tree, node: int, centre: NDArray[np.float64]) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _depth(tree: Tree) -> int:
+    """More nodes than wait at any time: each cut halves the points or leaves one value of a dimension."""
+    return 64 + 2 * tree.points.shape[1]
+
+
+@njit(cache=True, nogil=True)
 def find_farthest(tree: Tree, centre: NDArray[np.float64]) -> int:
     """The point farthest from the centre; of equals the one with the lowest row."""
-    nodes, bounds = np.empty(64, np.int64), np.empty(64)
+    nodes, bounds = np.empty(_depth(tree), np.int64), np.empty(_depth(tree))
     nodes[0], bounds[0], depth = 0, np.inf, 1
-    best, farthest = -1.0, NOBODY
+    best, farthest = -1.0, tree.rows.size
     while depth > 0:
         depth -= 1
-        node = nodes[depth]
-        if bounds[depth] < best:
+        node, bound = nodes[depth], bounds[depth]
+        if bound < best or (bound == best and tree.lowest[node] > farthest):
             continue
-        if node >= tree.first_leaf:
+        if not tree.child[node]:
             for i in range(tree.start[node], tree.start[node] + tree.left[node]):
                 row = tree.rows[i]
                 found = squared_distance(tree.points, row, centre)
                 if found > best or (found == best and row < farthest):
                     best, farthest = found, row
             continue
-        near, far = 2 * node + 1, 2 * node + 2
-        near_bound, far_bound = most_distance(tree, near, centre), most_distance(tree, far, centre)
-        if near_bound > far_bound:
-            near, far, near_bound, far_bound = far, near, far_bound, near_bound
-        for child, bound in ((near, near_bound), (far, far_bound)):  # the last one is looked at first
-            if bound >= best and bound >= 0.0:
-                nodes[depth], bounds[depth] = child, bound
-                depth += 1
+        one, other = tree.child[node], tree.child[node] + 1
+        bound, other_bound = most_distance(tree, one, centre), most_distance(tree, other, centre)
+        if bound > other_bound or (bound == other_bound and tree.lowest[one] < tree.lowest[other]):
+            one, other, bound, other_bound = other, one, other_bound, bound
+        if bound >= best and bound >= 0.0:
+            nodes[depth], bounds[depth] = one, bound
+            depth += 1
+        if other_bound >= best and other_bound >= 0.0:  # put last, it is looked at first
+            nodes[depth], bounds[depth] = other, other_bound
+            depth += 1
     return farthest
 
 
 @njit(cache=True, nogil=True)
 def find_nearest(tree: Tree, centre: NDArray[np.float64], found: NDArray[np.int64]) -> None:
     """Fill `found` with the points nearest to the centre, nearest first; of equals those with the lowest rows."""
-    n = found.size
-    if n == 0:
+    if found.size == 0:
         return
-    distances = np.full(n, np.inf)
-    found[:] = NOBODY
-    nodes, bounds = np.empty(64, np.int64), np.empty(64)
+    distances = np.full(found.size, np.inf)
+    found[:] = tree.rows.size
+    nodes, bounds = np.empty(_depth(tree), np.int64), np.empty(_depth(tree))
     nodes[0], bounds[0], depth = 0, 0.0, 1
     while depth > 0:
         depth -= 1
-        node = nodes[depth]
-        if bounds[depth] > distances[n - 1]:
+        node, bound = nodes[depth], bounds[depth]
+        if bound > distances[-1] or (bound == distances[-1] and tree.lowest[node] > found[-1]):
             continue
-        if node >= tree.first_leaf:
+        if not tree.child[node]:
             for i in range(tree.start[node], tree.start[node] + tree.left[node]):
                 row = tree.rows[i]
                 insert(distances, found, squared_distance(tree.points, row, centre), row)
             continue
-        near, far = 2 * node + 1, 2 * node + 2
-        near_bound, far_bound = least_distance(tree, near, centre), least_distance(tree, far, centre)
-        if near_bound > far_bound:
-            near, far, near_bound, far_bound = far, near, far_bound, near_bound
-        for child, bound in ((far, far_bound), (near, near_bound)):
-            if bound <= distances[n - 1] and tree.left[child] > 0:
-                nodes[depth], bounds[depth] = child, bound
-                depth += 1
+        one, other = tree.child[node], tree.child[node] + 1
+        bound, other_bound = least_distance(tree, one, centre), least_distance(tree, other, centre)
+        if bound < other_bound or (bound == other_bound and tree.lowest[one] < tree.lowest[other]):
+            one, other, bound, other_bound = other, one, other_bound, bound
+        if bound <= distances[-1] and tree.left[one] > 0:
+            nodes[depth], bounds[depth] = one, bound
+            depth += 1
+        if other_bound <= distances[-1] and tree.left[other] > 0:  # put last, it is looked at first
+            nodes[depth], bounds[depth] = other, other_bound
+            depth += 1
 
 
 @njit(cache=True, nogil=True)
 def insert(distances: NDArray[np.float64], found: NDArray[np.int64], distance: float, row: int) -> None:
     """Put a row in its place among those found, if it is among the nearest."""
     i = found.size - 1
-    if found[i] != NOBODY and (distance > distances[i] or (distance == distances[i] and row > found[i])):
+    if distance > distances[i] or (distance == distances[i] and row > found[i]):
         return
-    while i > 0 and (
-        found[i - 1] == NOBODY or distance < distances[i - 1] or (distance == distances[i - 1] and row < found[i - 1])
-    ):
+    while i > 0 and (distance < distances[i - 1] or (distance == distances[i - 1] and row < found[i - 1])):
         distances[i], found[i] = distances[i - 1], found[i - 1]
         i -= 1
     distances[i], found[i] = distance, row

@@ -80,6 +80,12 @@ EXAMPLES: dict[str, list[Method]] = {
         flou.protect.LocalRecode(k=3, no_hierarchy="suppress"),
         flou.protect.LocalRecode([flou.risk.LDiversity(2)], k=2, no_hierarchy="suppress"),
     ],
+    "microaggregation": [
+        flou.protect.Microaggregation(["income", "spending"]),
+        flou.protect.Microaggregation(["income", "age"], partition="univariate", by="sex"),
+        flou.protect.Microaggregation(["illness", "age"], group_size=4, show="mode"),
+        flou.protect.Microaggregation(["spending", "age"], by="illness", show="median", improve="none"),
+    ],
     "mondrian": [flou.protect.Mondrian(k=3), flou.protect.Mondrian([flou.risk.LDiversity(2)], importance={"age": 3})],
     "datafly": [
         flou.protect.Datafly(3, no_hierarchy="suppress"),
@@ -155,6 +161,13 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"models": [flou.risk.Presence(low=0.0, high=0.8)]},
     ],
     "local_recode": [{}, {"k": 2.5}, {"k": 3, "importance": {"age": "much"}}],
+    "microaggregation": [
+        {},
+        {"columns": []},
+        {"columns": "income", "group_size": 1},
+        {"columns": "income", "by": ["income"]},
+        {"columns": "income", "show": "maximum"},
+    ],
     "mondrian": [{}, {"k": "3"}],
     "datafly": [{}, {"k": 0}, {"k": 2, "suppression_limit": -0.1}],
     "samarati": [{}, {"k": 2, "quality": "nice"}],

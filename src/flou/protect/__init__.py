@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from flou.protect.micro.generalise import Generalise
     from flou.protect.micro.local_recode import LocalRecode
     from flou.protect.micro.local_suppression import LocalSuppression
+    from flou.protect.micro.microaggregation.method import Microaggregation
     from flou.protect.micro.mondrian import Mondrian
     from flou.protect.micro.random_code import RandomCode
     from flou.protect.micro.recode import Recode
@@ -29,6 +30,7 @@ METHODS = {
     "IntervalBlur": "flou.protect.micro.blur.interval_blur",
     "LocalRecode": "flou.protect.micro.local_recode",
     "LocalSuppression": "flou.protect.micro.local_suppression",
+    "Microaggregation": "flou.protect.micro.microaggregation.method",
     "Mondrian": "flou.protect.micro.mondrian",
     "RandomCode": "flou.protect.micro.random_code",
     "Recode": "flou.protect.micro.recode",
@@ -48,6 +50,7 @@ __all__ = [
     "IntervalBlur",
     "LocalRecode",
     "LocalSuppression",
+    "Microaggregation",
     "Mondrian",
     "RandomCode",
     "Recode",

@@ -56,7 +56,7 @@ def _exchange(points: NDArray[np.float64], before: NDArray[np.int64], k: int, n_
     """Pass over the records until a pass is no longer worth its while."""
     n, held = len(points), _hold(points, before, k)
     near, tree = np.empty((n, n_near), np.int64), build_tree(points)
-    for row in range(n):
+    for row in tree.rows:  # those near one another in turn: what they look at is still at hand
         find_nearest(tree, points[row], near[row])
     total = 0.0
     for row in range(n):

@@ -31,6 +31,7 @@ class Tree(NamedTuple):
     lowest: NDArray[np.int64]  # [node] -> the lowest row of those that are left
     low: NDArray[np.float64]  # [node, dimension]: the box of those
     high: NDArray[np.float64]
+    depth: int  # of the lowest leaf: one node waits at each level of a search, and the next two
 
 
 @njit(cache=True, nogil=True)
@@ -43,6 +44,7 @@ def build_tree(points: NDArray[np.float64]) -> Tree:
     rows, longest = np.arange(n), np.zeros(1, np.int64)
     start, left = np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64)
     child, parent = np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64)
+    level, depth = np.zeros(2 * n, np.int64), 0
     left[0], n_nodes, node = n, 1, 0
     while node < n_nodes:
         first, last = start[node], start[node] + left[node]
@@ -55,12 +57,15 @@ def build_tree(points: NDArray[np.float64]) -> Tree:
             child[node], parent[n_nodes], parent[n_nodes + 1] = n_nodes, node, node
             start[n_nodes], left[n_nodes] = first, middle - first
             start[n_nodes + 1], left[n_nodes + 1] = middle, last - middle
+            level[n_nodes] = level[n_nodes + 1] = level[node] + 1
+            depth = max(depth, level[n_nodes])
             n_nodes += 2
         node += 1
     shape = (n_nodes, d)
     tree = Tree(
         points, rows, np.empty(n, np.int64), np.empty(n, np.int64), start[:n_nodes].copy(), left[:n_nodes].copy(),
         child[:n_nodes].copy(), parent[:n_nodes].copy(), np.empty(n_nodes, np.int64), np.empty(shape), np.empty(shape),
+        depth,
     )  # fmt: skip
     for node in range(n_nodes - 1, -1, -1):  # children before their parents
         if child[node]:
@@ -157,11 +162,11 @@ def _close(tree: Tree, node: int) -> bool:
     """The box of a node from those of its children; whether anything changed."""
     one, other = tree.child[node], tree.child[node] + 1
     lowest = min(tree.lowest[one], tree.lowest[other])
-    changed = lowest != tree.lowest[node]
+    changed = bool(lowest != tree.lowest[node])
     tree.lowest[node] = lowest
     for c in range(tree.points.shape[1]):
         low, high = min(tree.low[one, c], tree.low[other, c]), max(tree.high[one, c], tree.high[other, c])
-        changed |= low != tree.low[node, c] or high != tree.high[node, c]
+        changed = changed or bool(low != tree.low[node, c] or high != tree.high[node, c])
         tree.low[node, c], tree.high[node, c] = low, high
     return changed
 
@@ -199,15 +204,9 @@ def most_distance(tree: Tree, node: int, centre: NDArray[np.float64]) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _depth(tree: Tree) -> int:
-    """More nodes than wait at any time: each cut halves the points or leaves one value of a dimension."""
-    return 64 + 2 * tree.points.shape[1]
-
-
-@njit(cache=True, nogil=True)
 def find_farthest(tree: Tree, centre: NDArray[np.float64]) -> int:
     """The point farthest from the centre; of equals the one with the lowest row."""
-    nodes, bounds = np.empty(_depth(tree), np.int64), np.empty(_depth(tree))
+    nodes, bounds = np.empty(tree.depth + 2, np.int64), np.empty(tree.depth + 2)
     nodes[0], bounds[0], depth = 0, np.inf, 1
     best, farthest = -1.0, tree.rows.size
     while depth > 0:
@@ -242,7 +241,7 @@ def find_nearest(tree: Tree, centre: NDArray[np.float64], found: NDArray[np.int6
         return
     distances = np.full(found.size, np.inf)
     found[:] = tree.rows.size
-    nodes, bounds = np.empty(_depth(tree), np.int64), np.empty(_depth(tree))
+    nodes, bounds = np.empty(tree.depth + 2, np.int64), np.empty(tree.depth + 2)
     nodes[0], bounds[0], depth = 0, 0.0, 1
     while depth > 0:
         depth -= 1

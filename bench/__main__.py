@@ -6,7 +6,7 @@ import argparse
 import importlib
 from pathlib import Path
 
-BENCHES = ("frequencies", "risks", "large", "wide", "generalise", "cluster", "startup", "demo")
+BENCHES = ("frequencies", "risks", "large", "wide", "generalise", "perturb", "cluster", "startup", "demo")
 
 
 def main() -> None:

@@ -1,0 +1,65 @@
+"""Perturbing, beside what sdcMicro takes for the same job.
+
+The files are drawn here: skewed amounts, as many as the peer was run on. The figures of the peer are CPU seconds of
+sdcMicro 5.8.1, measured once on a like machine with files of the same shape. Each method is one small function.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import flou
+from bench.timing import Line, alternate, publish, table
+
+AMOUNTS = ("income", "wage", "expend")
+#: CPU seconds of sdcMicro's microaggregation(method = "mdav", aggr = 3) of three variables, by number of records.
+_SDCMICRO_MDAV = {5_000: 0.13, 20_000: 1.6, 50_000: 13.2}
+
+
+def amounts(n: int) -> flou.Microdata:
+    """Three amounts that go together, each skewed."""
+    rng = np.random.default_rng(7)
+    common, own = rng.normal(size=(n, 1)), rng.normal(size=(n, 3))
+    held = np.round(np.exp(9 + 0.5 * common + 0.4 * own), 2)
+    return flou.Microdata(pl.DataFrame({"pid": np.arange(n), **dict(zip(AMOUNTS, held.T, strict=True))}), id="pid")
+
+
+def microaggregation() -> list[Line]:
+    """MDAV as published and with the exchanges that follow it: released and proven, groups of 3."""
+    plain = flou.protect.Microaggregation(columns=AMOUNTS, improve="none")
+    better = flou.protect.Microaggregation(columns=AMOUNTS)
+    lines = []
+    for n, peer in _SDCMICRO_MDAV.items():
+        people = amounts(n)
+        spent = alternate(5, partial(plain.protect, people, secret=1), partial(better.protect, people, secret=1))
+        for method, seconds in zip((plain, better), spent, strict=True):
+            lost = method.protect(people, secret=1).steps[0].variance_lost
+            name = f"MDAV{' and exchanges' if method is better else ''}, {n:,} × 3: variance lost {lost:.3%}"
+            lines.append(Line(name, seconds, peer, 1.0 if n < 50_000 else 0.1))
+    people = amounts(1_000_000)
+    started = time.process_time()
+    lost = better.protect(people, secret=1).steps[0].variance_lost
+    name = f"MDAV and exchanges, 1 million × 3: variance lost {lost:.4%}"
+    return [*lines, Line(name, time.process_time() - started, None, 300.0, " s")]
+
+
+def univariate() -> list[Line]:
+    """The optimal groups of each of three columns."""
+    people = amounts(1_000_000)
+    method = flou.protect.Microaggregation(columns=AMOUNTS, partition="univariate")
+    spent = alternate(3, partial(method.protect, people, secret=1))[0]
+    return [Line("optimal groups of one variable, 1 million × 3, each alone", spent, None, 6.0, " s")]
+
+
+#: Each gives the lines of one method.
+JOBS: tuple[Callable[[], list[Line]], ...] = (microaggregation, univariate)
+
+
+def run(_folder: Path) -> None:
+    publish("perturb", table("Perturbing", "sdcMicro 5.8.1", [line for job in JOBS for line in job()]))

@@ -225,11 +225,12 @@ def demo(
     out: Annotated[str, typer.Option("--out", help="Folder to write.")] = "flou-demo",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the folder of a former run.")] = False,
 ) -> None:
-    """Run the example: 618,000 synthetic beneficiaries, from file to verdict."""
+    """Run the example: 618,000 synthetic beneficiaries, from file to a half sample, with the paper's figures beside."""
+    from flou.cli.demo import tell_story
     from flou.cli.run import run_plan
     from flou.job.example import example_plan
 
-    raise typer.Exit(run_plan(example_plan("apa"), Path(out), engine=None, secret=None, replace=replace))
+    raise typer.Exit(run_plan(example_plan("apa"), Path(out), replace=replace, tell=tell_story))
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -18,9 +18,9 @@ from flou.engine.errors import Interrupted, OutputError, ParameterError
 from flou.engine.note import Note
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress as Callback
-from flou.engine.values import plain_text, settings_text
+from flou.engine.values import figure_text, settings_text
 from flou.engine.words import Words
-from flou.job.carry_out import carry_out
+from flou.job.carry_out import Done, carry_out
 from flou.job.folder import require_free, write_folder
 from flou.reporting.document import Audience
 
@@ -30,24 +30,26 @@ _COLOUR = {Decision.RELEASE: "green", Decision.REVIEW: "yellow", Decision.WITHHO
 
 
 def run_plan(
-    path: Path, out: Path, *, engine: str | None, secret: str | None, replace: bool, since: str | None = None
+    path: Path,
+    out: Path,
+    *,
+    engine: str | None = None,
+    secret: str | None = None,
+    replace: bool = False,
+    since: str | None = None,
+    tell: Callable[[Done], None] | None = None,
 ) -> int:
-    """Carry a plan out, write its folder, say what was decided; the exit code is the verdict."""
+    """Carry a plan out, write its folder, say what was decided; the exit code is the verdict.
+
+    `tell` says what was found in its own way, instead of the list of results.
+    """
     plan = Plan.load(path)
     require_free(out, replace=replace)
     with shown_progress() as progress:
         done = carry_out(plan, engine=engine, secret=secret, since=since, progress=progress)
         write_folder(done, out, replace=replace, progress=progress)
     screen = console()
-    n_in, n_out = done.original.n_records, done.release.data.n_records
-    screen.print(f"{n_in:,} records in, {n_out:,} in the release")
-    for step in done.release.steps:
-        for note in step.notes:
-            hanging(screen, f"{step.method.name()}: ", str(note))
-    _show_changes(done.changed)
-    for result in done.results:
-        head = f"{result.method} ({settings_text(result.settings)}) on the {result.measured_on}"
-        screen.print(f"{head}:\n  {plain_text(result.headline)} {result.value_label}")
+    (tell or _show_done)(done)
     show_verdict(done.verdict)
     for language in plan.output.languages:
         screen.print(f"Report ({language}): {out / 'internal' / f'report.{language}.html'}", soft_wrap=True)
@@ -60,6 +62,20 @@ def run_plan(
         if plan.output.table is not None:
             screen.print(f"Written to the database: {plan.output.table}", soft_wrap=True)
     return EXIT[done.verdict.decision]
+
+
+def _show_done(done: Done) -> None:
+    """What each step has to say, and each result."""
+    screen = console()
+    n_in, n_out = done.original.n_records, done.release.data.n_records
+    screen.print(f"{n_in:,} records in, {n_out:,} in the release")
+    for step in done.release.steps:
+        for note in step.notes:
+            hanging(screen, f"{step.method.name()}: ", str(note))
+    _show_changes(done.changed)
+    for result in done.results:
+        head = f"{result.method} ({settings_text(result.settings)}) on the {result.measured_on}"
+        screen.print(f"{head}:\n  {figure_text(result.headline)} {result.value_label}")
 
 
 def _show_changes(changed: Sequence[Note] | None) -> None:

@@ -115,7 +115,10 @@ class LocalSuppression(Protection):
         nulling = self._nulling(data, table, columns, cost)
         released, shown = show_nulling(data, table, columns, nulling, draw)
         by_key = {c: int(nulling.n[(nulling.mask >> j) & 1 == 1].sum()) for j, c in enumerate(columns)}
+        rare = table.counts < least
         figures = {
+            "n_keys": len(table.counts),
+            "n_rare_keys": int(rare.sum()),
             "n_nulls": sum(by_key.values()),
             "n_changed": int(nulling.n[nulling.mask > 0].sum()),
             "cost": float(mask_costs(nulling.mask, cost) @ nulling.n),
@@ -132,7 +135,7 @@ class LocalSuppression(Protection):
             changes=shown.changes(),
             figures=figures,
             notes=tuple(notes),
-            details={"nulls": by_key},
+            details={"nulls": by_key, "rare_keys": table.frame.filter(rare)},
         )
 
     def _nulling(self, data: Microdata, table: KeyTable, columns: tuple[str, ...], cost: Any) -> Nulling:

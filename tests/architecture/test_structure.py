@@ -76,7 +76,7 @@ def test_no_global_randomness() -> None:
 def test_importing_is_cheap() -> None:
     """`import flou`, and its namespaces, load none of the heavy libraries."""
     code = (
-        "import flou, flou.risk, flou.protect, sys; dir(flou); "
+        "import flou, flou.risk, flou.protect, flou.utility, sys; dir(flou); "
         "print([m for m in ('polars', 'numpy', 'scipy', 'numba', 'altair', 'pandas', 'pydantic') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -86,7 +86,7 @@ def test_importing_is_cheap() -> None:
 def test_every_public_name_loads() -> None:
     for name in flou.__all__:
         assert getattr(flou, name) is not None
-    for namespace in (flou.risk, flou.protect, flou.datasets):
+    for namespace in (flou.risk, flou.protect, flou.utility, flou.datasets):
         for name in namespace.__all__:
             assert getattr(namespace, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):

@@ -119,6 +119,21 @@ EXAMPLES: dict[str, list[Method]] = {
         flou.protect.DropRecords(_K(k=2, missing="category")),
         flou.protect.DropRecords(_K(k=2), max_share=0.9),
     ],
+    "summary": [
+        flou.utility.Summary(),
+        flou.utility.Summary(
+            ["income", "age", "illness"], by=["sex", "income"], classes=3, tolerance_units={"income": 50}
+        ),
+    ],
+    "correlations": [flou.utility.Correlations(), flou.utility.Correlations(["income", "age", "illness"])],
+    "regression": [
+        flou.utility.Regression("income", on=["sex", "age"]),
+        flou.utility.Regression(
+            "income", on=["illness", "age"], scale="log", classes={"age": [25, 30]}, by="sex", level=0.9
+        ),
+        flou.utility.Regression("age", on=["illness", "income"], classes={"income": 3, "illness": "values"}),
+    ],
+    "coherence": [flou.utility.Coherence("income"), flou.utility.Coherence("age", by=["sex", "income"], bins=5)],
 }
 
 #: One wrong call a method: parameters that must be refused when the object is made.
@@ -202,6 +217,26 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "sample": [{"share": 1.0}, {"share": 0}, {"by": 3}],
     "drop_identifiers": [{"columns": ["a"]}],
     "drop_records": [{}, {"measure": 3}, {"measure": _K(k=2), "max_share": 1.5}],
+    "summary": [
+        {"columns": []},
+        {"classes": 1},
+        {"tolerance": -0.1},
+        {"tolerance_units": {"income": "few"}},
+        {"by": ["a", "a"]},
+    ],
+    "correlations": [{"columns": []}, {"columns": ["a", "a"]}],
+    "regression": [
+        {},
+        {"outcome": "a"},
+        {"outcome": "a", "on": ["a"]},
+        {"outcome": "a", "on": "b", "scale": "square"},
+        {"outcome": "a", "on": "b", "level": 1.0},
+        {"outcome": "a", "on": "b", "classes": {"c": 3}},
+        {"outcome": "a", "on": "b", "classes": {"b": 1}},
+        {"outcome": "a", "on": "b", "classes": {"b": [3, 2]}},
+        {"outcome": "a", "on": "b", "classes": {"b": "quartiles"}},
+    ],
+    "coherence": [{}, {"column": "a", "bins": 1}, {"column": "a", "panels": 0}],
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pickle
 from typing import Any, get_args
 
@@ -26,12 +27,15 @@ from tests.contracts.cases import (
 
 import flou
 from flou.engine import registry
-from flou.engine.method import Claim, Method, Protection, RiskMeasure
+from flou.engine.comparison import ComparisonResult
+from flou.engine.method import Claim, Method, Protection, RiskMeasure, Utility
 from flou.engine.plan_schema import method_schema, plan_schema
+from flou.engine.words import _catalogue
 
 ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]
 MEASURES = [p for p in ALL if isinstance(p.values[0], RiskMeasure)]
 PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]
+COMPARISONS = [p for p in ALL if isinstance(p.values[0], Utility)]
 FULL, EQUAL = ("polars", "pandas"), ("pyarrow", "polars-lazy", "duckdb", SPARK)
 SECRET = flou.Secret(bytes(range(32)))
 #: Methods that change the schema's weight without naming it.
@@ -75,12 +79,13 @@ def test_frozen_hashable_and_equal(method: Method) -> None:
 def test_plan_round_trip(method: Method) -> None:
     steps = [method] if isinstance(method, Protection) else []
     measures = [method] if isinstance(method, RiskMeasure) else []
-    plan = flou.Plan(steps, measures=measures)
+    comparisons = [method] if isinstance(method, Utility) else []
+    plan = flou.Plan(steps, measures=measures, comparisons=comparisons)
     again = flou.Plan.from_toml(plan.to_toml())
     assert again == plan
     table = method.to_table()
     jsonschema.validate(table, method_schema(type(method)))
-    section = "protect" if steps else "measure"
+    section = method.stage
     jsonschema.validate({"flou": 1, section: [table]}, plan_schema())
 
 
@@ -310,6 +315,107 @@ def test_test_seed_marks_the_release(method: Protection) -> None:
     assert not method.protect(people(), secret=SECRET).test_only
 
 
+# comparisons
+
+
+def _changed(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Release:
+    """A release that lost something in every example."""
+    steps = [flou.protect.TopCode("income", at=900), flou.protect.BottomCode("age", at=30)]
+    return flou.Plan(steps).protect(people(engine, frame), secret=SECRET)
+
+
+def _compared(method: Utility, original: flou.Microdata, release: flou.Release) -> ComparisonResult:
+    result = method.compare(original, release)
+    assert isinstance(result, ComparisonResult)
+    return result
+
+
+def _lossless(method: Utility) -> float:
+    return 1.0 if method.name() == "regression" else 0.0
+
+
+def _same(found: ComparisonResult, expected: ComparisonResult) -> None:
+    assert list(found.figures) == list(expected.figures)
+    assert all(_close(found.figures[name], value) for name, value in expected.figures.items())
+    assert _close(found.value, expected.value)
+    assert found.notes == expected.notes
+    for name, detail in expected.details.items():
+        assert_frame_equal(found.details[name].frame, detail.frame, rel_tol=1e-7, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", COMPARISONS)
+def test_compare_has_the_result_contract(method: Utility, engine: str) -> None:
+    data, release = people(engine), _changed(engine)
+    result = _compared(method, data, release)
+    assert result.value >= 0
+    assert not _close(result.value, _lossless(method)), "a release that lost something is told from its original"
+    assert set(result.figures) <= set(result.figure_labels)
+    assert result.interval is not None or result.no_interval
+    assert result.settings == method.shown_settings()
+    assert result.measured_on == "release"
+    assert type(result.table) is type(result.to_frame()) is type(data.to_frame())
+    assert len(result.to_frame()) == 1 + len(result.figures)
+    assert all(getattr(result, name) is table for name, table in result.tables.items())
+    assert result.value_label in " ".join(result.summary().split())
+    assert max(map(len, result.summary().splitlines())) <= 80
+    assert "<table>" in result._repr_html_()
+    assert pickle.loads(pickle.dumps(result)).summary() == result.summary()
+    assert method.compare(data, release.data).value == result.value
+    assert not result.test_only
+    assert method.compare(data, flou.Plan([]).protect(data, secret=7)).test_only
+
+
+@pytest.mark.parametrize("method", COMPARISONS)
+def test_compare_speaks_french_and_draws(method: Utility) -> None:
+    result = _compared(method, people(), _changed())
+    french = _catalogue("fr")
+    shown = [c.title for detail in result.details.values() for c in detail.columns]
+    for text in (result.title, result.value_label, *result.figure_labels.values(), *shown):
+        assert text in french, text
+    assert all(note.text in french for note in result.notes)
+    drawn = [json.dumps(result.plot(language).to_dict()) for language in ("en", "fr")]
+    assert drawn[0] != drawn[1]
+    hidden = json.dumps(result.plot("en", min_count=10**6).to_dict())
+    assert len(hidden) < len(drawn[0]), "what few records stand behind is not drawn"
+
+
+@pytest.mark.parametrize("method", COMPARISONS)
+def test_compare_finds_no_loss_in_an_equal_file(method: Utility) -> None:
+    frame = rows()
+    order = np.random.default_rng(2).permutation(frame.height)
+    release = flou.Plan([]).protect(people(frame=frame[order]), secret=SECRET)
+    result = _compared(method, people(frame=frame), release)
+    assert result.value == _lossless(method)
+    for detail in result.details.values():
+        assert set(detail.frame[detail.worst].drop_nulls()) <= {_lossless(method)}
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", COMPARISONS)
+def test_compare_ignores_row_order(method: Utility, engine: str) -> None:
+    frame = rows()
+    order = np.random.default_rng(0).permutation(frame.height)
+    straight = _compared(method, people(engine, frame), _changed(engine, frame))
+    _same(_compared(method, people(engine, frame[order]), _changed(engine, frame[order])), straight)
+
+
+@pytest.mark.parametrize("engine", ["pandas", *EQUAL])
+@pytest.mark.parametrize("method", COMPARISONS)
+def test_compare_is_equal_on_every_engine(method: Utility, engine: str) -> None:
+    _same(_compared(method, people(engine), _changed(engine)), _compared(method, people(), _changed()))
+
+
+@pytest.mark.parametrize("engine", FULL)
+@pytest.mark.parametrize("method", COMPARISONS)
+def test_compare_leaves_input_untouched(method: Utility, engine: str) -> None:
+    frame = native(rows(), engine)
+    copy = frame.copy() if engine == "pandas" else frame.clone()  # type: ignore[attr-defined]
+    data = flou.Microdata(frame, **ROLES)
+    _ = method.compare(data, flou.Plan([]).protect(data, secret=SECRET)).to_frame()
+    assert frame.equals(copy)  # type: ignore[attr-defined]
+
+
 # degenerate data: a result, or an error of ours
 
 DEGENERATE = {
@@ -329,6 +435,8 @@ def test_degenerate_data(method: Method, kind: str, engine: str) -> None:
         data = people(engine, DEGENERATE[kind])
         if isinstance(method, RiskMeasure):
             assert 0 <= measured(method, data, engine, DEGENERATE[kind]).value <= 1
+        elif isinstance(method, Utility):
+            assert method.compare(data, flou.Plan([]).protect(data, secret=SECRET)).value >= 0
         else:
             assert isinstance(method, Protection)
             release = method.protect(data, secret=SECRET)

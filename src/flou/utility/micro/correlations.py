@@ -2,7 +2,7 @@
 
 Two numbers are linked by Pearson's correlation, two categories by Cramér's V (1946), a category and a number by the
 correlation ratio η (the root of the share of variance between categories). Perturbing columns one by one keeps each of
-them and loses the links; this is where it shows (Hundepool et al. 2012, section 3.7).
+them and loses the links; this is where it shows (Hundepool et al. 2012).
 
 Each pair is measured on the records that have both values, with each file's own weights. A constant column is linked
 to nothing: its links count as 0. Links that are not of these kinds (a bent curve, three columns at once) are not seen.
@@ -64,13 +64,15 @@ class Correlations(Utility):
         else:
             skipped = recoded_columns(original, released, kinds)
             notes += [Note("{column} was recoded and is not compared", {"column": c}) for c in skipped]
+        if len(chosen) < 2:
+            raise _too_few()
         files = read_files(original, released, chosen, kinds)
         if self.columns is None:
             many = [c for c in chosen if kinds[c] == "category" and files.n_values(c) > MOST_VALUES]
             notes += [Note("{column} has too many values to be compared one by one", {"column": c}) for c in many]
             chosen = tuple(c for c in chosen if c not in many)
         if len(chosen) < 2:
-            raise DataError("Links need two columns that can be compared, and there are fewer: name them in columns.")
+            raise _too_few()
         lines = pair_lines(files, chosen)
         if not lines:
             raise DataError("Every column has one value only, in both files: there is no link to compare.")
@@ -108,6 +110,10 @@ class Correlations(Utility):
             },
             chart=links_chart,
         )
+
+
+def _too_few() -> DataError:
+    return DataError("Links need two columns that can be compared, and there are fewer: name them in columns.")
 
 
 def _names(line: dict[str, Any]) -> dict[str, object]:

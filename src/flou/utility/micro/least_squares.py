@@ -78,7 +78,7 @@ def require_independent(gram: Floats) -> None:
 
 
 def overlap_of_intervals(first: tuple[float, float], second: tuple[float, float]) -> float:
-    """The mean of the shares of two intervals that lie in both (Karr et al. 2006, section 3.1); 0 where none does."""
+    """The mean of the shares of two intervals that lie in both (Karr et al. 2006); 0 where none does."""
     size = max(abs(x) for x in (*first, *second))
     lengths = [high - low for low, high in (first, second)]
     common = min(first[1], second[1]) - max(first[0], second[0])

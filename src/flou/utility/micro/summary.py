@@ -1,8 +1,7 @@
 """Univariate comparison: means, spreads, quantiles and shares in both files, over all and by group.
 
 What offices look at before they publish a perturbed file (Djiriguian, Missègue & Ricroch 2022, who accept deviations
-below 10%, or of a few euros on small amounts); the figures are those of Domingo-Ferrer & Torra's (2001) and
-Hundepool et al.'s (2012) chapters on information loss.
+below 10%, or of a few euros on small amounts); Hundepool et al. (2012) treat information loss in general.
 
 The deviation of a mean is divided by the original's mean size, E|x|: for amounts that are never negative this is the
 mean itself, and a mean near 0 of amounts that cancel out does not make it explode. Days have no zero: theirs is divided
@@ -86,13 +85,15 @@ class Summary(Utility):
         by = self.by or ()
         require_comparable(original, released, by, "by", kinds)
         chosen = self.columns if self.columns is not None else tuple(kinds)
+        if not chosen:
+            raise _nothing()
         files = read_files(original, released, (*chosen, *by), kinds)
         compared, notes = self._kept(files, chosen, by)
         if self.columns is None:
             skipped = recoded_columns(original, released, kinds)
             notes += [Note("{column} was recoded and is not compared", {"column": c}) for c in skipped]
         if not compared:
-            raise DataError("The two files have no column that can be compared. Name those you mean: columns = […].")
+            raise _nothing()
         numbers = [c for c in compared if files.kinds[c] != "category"]
         found = _Found(files, numbers, [c for c in compared if c not in numbers], by, self.classes)
         return self._result(
@@ -226,6 +227,10 @@ class _Found:
             ),
         }  # fmt: skip
         return {name: detail for name, detail in found.items() if detail.frame.height}
+
+
+def _nothing() -> DataError:
+    return DataError("The two files have no column that can be compared. Name those you mean: columns = […].")
 
 
 def _largest(lines: list[dict[str, Any]], figure: str) -> float:

@@ -166,7 +166,7 @@ def share_lines(name: str, held: Categories, sides: Sides) -> list[Line]:
             "records_released": int(counts[1][i]),
             "original": float(shares[0][i]),
             "released": float(shares[1][i]),
-            "change": float(shares[1][i] - shares[0][i]),
+            "change": gap(float(shares[0][i]), float(shares[1][i])),
         }
         for i, value in enumerate(held.levels)
     ]

@@ -16,6 +16,9 @@ from flou.engine.result import Figure
 from flou.engine.values import Proportion, settings_text
 from flou.reporting.audience import Audience
 
+#: Figures that count records; others count columns or coefficients, which are no secret.
+_RECORDS = ("n_released", "n_incomplete")
+
 
 @dataclass(frozen=True)
 class UtilitySection(Audience):
@@ -39,7 +42,9 @@ class UtilitySection(Audience):
         for name, value in result.figures.items():
             if self.public and name.endswith("_original"):
                 continue
-            yield self.words(result.figure_labels.get(name, name)), self._shown_figure(value)
+            few = self.public and name in _RECORDS and isinstance(value, int)
+            shown = self.count(int(value)) if few else self._shown_figure(value)  # type: ignore[arg-type]
+            yield self.words(result.figure_labels.get(name, name)), shown
 
     def _shown_figure(self, value: Figure) -> str:
         if value is None:
@@ -47,7 +52,7 @@ class UtilitySection(Audience):
         if isinstance(value, Proportion):
             return self.words.share(value)
         if isinstance(value, int) and not isinstance(value, bool):
-            return self.count(value)
+            return self.words.number(value)
         return number_text(value, "number", self.words) if isinstance(value, float) else str(value)
 
     def comparison_notes(self, result: ComparisonResult) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,32 +53,75 @@ def _mean(values: Floats, weights: Floats) -> float:
     return float(weights[known] @ values[known]) / total if total > 0 else 0.0
 
 
-def correlation_ratio(codes: Codes, n_codes: int, values: Floats, weights: Floats) -> tuple[float, int]:
+@dataclass(frozen=True, eq=False)
+class Number:
+    """A number of one file, made ready for being linked to many categories: centred, times its weights."""
+
+    known: NDArray[np.bool_]
+    complete: bool
+    weights: Floats
+    wx: Floats
+    wxx: Floats
+    #: The size of the values, beside which a variance may be nothing.
+    size: float
+
+    @classmethod
+    def of(cls, values: Floats, weights: Floats) -> Number:
+        known = ~np.isnan(values)
+        size = float(np.abs(values, where=known, out=np.zeros(len(values))).max(initial=0.0))
+        x = np.where(known, values - _mean(values, weights), 0.0)
+        wx = weights * x
+        complete = bool(known.all())
+        return cls(known, complete, weights if complete else np.where(known, weights, 0.0), wx, wx * x, size)
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """A category of one file: codes, the last of which is null where it is `n`; and the weight of each."""
+
+    codes: Codes
+    n: int
+    weights: Floats
+    known: NDArray[np.bool_]
+    complete: bool
+
+    @classmethod
+    def of(cls, codes: Codes, n: int, weights: Floats) -> Category:
+        known = codes < n
+        held = np.bincount(codes, weights=weights, minlength=n)[:n].astype(np.float64)
+        return cls(codes, n, held, known, bool(known.all()))
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of values in each category, null left out."""
+        return np.asarray(np.bincount(self.codes, weights=values, minlength=self.n)[: self.n])
+
+
+def correlation_ratio(category: Category, number: Number) -> tuple[float, int]:
     """η: the root of the share of a number's variance that lies between categories; NaN where either is constant."""
-    known = ~np.isnan(values) & (codes < n_codes)
-    c, x, w = codes[known], values[known], weights[known]
-    total = float(w.sum())
-    if not total > 0:
-        return float("nan"), int(known.sum())
-    size = float(np.abs(x).max())
-    x = x - float(w @ x) / total
-    whole = float(w @ x**2)
-    in_group = np.bincount(c, weights=w, minlength=n_codes)
+    n = int(np.count_nonzero(category.known & number.known))
+    in_group = category.weights if number.complete else category.sums(number.weights)
+    total = float(in_group.sum())
     held = in_group > 0
-    if held.sum() < 2 or not whole / total > (_DUST * size) ** 2:
-        return float("nan"), int(known.sum())
-    sums = np.bincount(c, weights=w * x, minlength=n_codes)[held]
-    between = float((sums**2 / in_group[held]).sum())
-    return float(np.sqrt(min(between / whole, 1.0))), int(known.sum())
+    if held.sum() < 2:
+        return float("nan"), n
+    sums = category.sums(number.wx)
+    squares = float(number.wxx.sum()) if category.complete else float(category.sums(number.wxx).sum())
+    of_mean = float(sums.sum()) ** 2 / total
+    whole = squares - of_mean
+    if not whole / total > (_DUST * number.size) ** 2:
+        return float("nan"), n
+    between = float((sums[held] ** 2 / in_group[held]).sum()) - of_mean
+    return float(np.sqrt(min(max(between, 0.0) / whole, 1.0))), n
 
 
-def cramers_v(first: Codes, n_first: int, second: Codes, n_second: int, weights: Floats) -> tuple[float, int]:
+def cramers_v(first: Category, second: Category, weights: Floats) -> tuple[float, int]:
     """Cramér's V of two categories, NaN where either has one value only."""
-    known = (first < n_first) & (second < n_second)
-    joint = np.bincount(first[known] * n_second + second[known], weights=weights[known], minlength=n_first * n_second)
-    table = joint.reshape(n_first, n_second)
+    # null has a row and a column of its own, which are cut off
+    shape = (first.n + 1, second.n + 1)
+    joint = np.bincount(first.codes * shape[1] + second.codes, weights=weights, minlength=shape[0] * shape[1])
+    table = joint.reshape(shape)[:-1, :-1]
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    n = int(known.sum())
+    n = int(np.count_nonzero(first.known & second.known))
     if min(table.shape) < 2:
         return float("nan"), n
     table = table / table.sum()

@@ -23,9 +23,10 @@ from flou.engine.errors import DataError
 from flou.engine.method import Owners, Utility
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
-from flou.utility.micro.associations import correlation_ratio, cramers_v, pearson
+from flou.utility.micro.associations import Category, Number, correlation_ratio, cramers_v, pearson
 from flou.utility.micro.links_chart import links_chart
 from flou.utility.micro.two_files import (
+    Floats,
     TwoFiles,
     column_kinds,
     read_files,
@@ -141,19 +142,25 @@ def pair_lines(files: TwoFiles, columns: tuple[str, ...]) -> list[dict[str, Any]
         linear = [pearson(x, w) for x, w in zip(held, weights, strict=True)]
         for (i, a), (j, b) in combinations(enumerate(numbers), 2):
             found[a, b] = ("correlation", [(float(r[i, j]), int(n[i, j])) for r, n in linear])
-    for a in categories:
-        codes = files.categories(a)
-        own = (codes.original, codes.released)
-        n_own = sum(level is not None for level in codes.levels)
+    sides = [_ready(files, s, held[s], categories) for s in (0, 1)]
+    for k, a in enumerate(categories):
         for i, b in enumerate(numbers):
-            ratios = [correlation_ratio(own[s], n_own, held[s][i], weights[s]) for s in (0, 1)]
-            found[a, b] = ("correlation ratio", ratios)
-        for b in categories[categories.index(a) + 1 :]:
-            other = files.categories(b)
-            n_other = sum(level is not None for level in other.levels)
-            theirs = (other.original, other.released)
-            found[a, b] = ("Cramér's V", [cramers_v(own[s], n_own, theirs[s], n_other, weights[s]) for s in (0, 1)])
+            found[a, b] = ("correlation ratio", [correlation_ratio(c[a], n[i]) for c, n in sides])
+        for b in categories[k + 1 :]:
+            both = [cramers_v(c[a], c[b], w) for (c, _), w in zip(sides, weights, strict=True)]
+            found[a, b] = ("Cramér's V", both)
     return [line for (a, b), (kind, both) in found.items() for line in (_line(a, b, kind, both),) if line is not None]
+
+
+def _ready(files: TwoFiles, which: int, held: Floats, names: list[str]) -> tuple[dict[str, Category], list[Number]]:
+    """The categories and numbers of one file, each made ready once for all of its pairs."""
+    weights = files.sides[which].weights
+    categories = {}
+    for name in names:
+        codes = files.categories(name)
+        n = sum(level is not None for level in codes.levels)
+        categories[name] = Category.of((codes.original, codes.released)[which], n, weights)
+    return categories, [Number.of(x, weights) for x in held] if names else []
 
 
 def _line(a: str, b: str, kind: str, both: list[tuple[float, int]]) -> dict[str, Any] | None:

@@ -39,7 +39,7 @@ class Nearest:
 
 
 def equations_of(patterns: Patterns, totals: Floats, rows: Sequence[int]) -> tuple[csr_array, Floats]:
-    """The constraints of some rows as equations in the ratios of distinct patterns, scaled by the size of each total."""
+    """The constraints of some rows as equations in the ratios of distinct patterns, scaled by each total."""
     sizes = patterns.sizes(totals)[list(rows)]
     part = patterns if len(rows) == len(totals) else patterns.restricted(rows)
     return csr_array(diags_array(1.0 / sizes) @ part.matrix.T @ diags_array(part.mass)), totals[list(rows)] / sizes

@@ -85,6 +85,29 @@ Pairs = Annotated[
     WithJsonSchema({"type": "object"}),
 ]
 
+#: Numbers by name, stored as a tuple of pairs.
+Numbers = Annotated[
+    tuple[tuple[str, Number], ...],
+    BeforeValidator(_items),
+    PlainSerializer(_plain_dict),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}}),
+]
+
+
+def _plain_tables(value: tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]) -> dict[str, dict[str, Any]]:
+    return {name: dict(pairs) for name, pairs in value}
+
+
+#: For each of some columns, a number by category.
+NumbersByColumn = Annotated[
+    tuple[tuple[str, Numbers], ...],
+    BeforeValidator(_items),
+    PlainSerializer(_plain_tables),
+    WithJsonSchema(
+        {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}}}
+    ),
+]
+
 
 class Parameters(BaseModel):
     """A frozen set of named parameters, checked when it is made."""

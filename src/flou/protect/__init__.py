@@ -6,6 +6,7 @@ from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
     from flou.protect.micro.blur.interval_blur import IntervalBlur
+    from flou.protect.micro.calibrate_weights import CalibrateWeights
     from flou.protect.micro.datafly import Datafly
     from flou.protect.micro.derive.derive import Derive
     from flou.protect.micro.drop import DropIdentifiers, DropRecords
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 METHODS = {
     "BottomCode": "flou.protect.micro.top_code",
+    "CalibrateWeights": "flou.protect.micro.calibrate_weights",
     "Datafly": "flou.protect.micro.datafly",
     "Derive": "flou.protect.micro.derive.derive",
     "DropIdentifiers": "flou.protect.micro.drop",
@@ -42,6 +44,7 @@ METHODS = {
 __all__ = [
     "METHODS",
     "BottomCode",
+    "CalibrateWeights",
     "Datafly",
     "Derive",
     "DropIdentifiers",

@@ -6,7 +6,9 @@ import argparse
 import importlib
 from pathlib import Path
 
-BENCHES = ("frequencies", "risks", "large", "wide", "generalise", "perturb", "cluster", "startup", "demo")
+BENCHES = (
+    "frequencies", "risks", "large", "wide", "generalise", "perturb", "calibrate", "cluster", "startup", "demo",
+)  # fmt: skip
 
 
 def main() -> None:

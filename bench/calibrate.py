@@ -1,4 +1,4 @@
-"""Calibration of a half sample of 600,000 people on six margins, and on an amount as well; and a refusal with its reason."""
+"""Calibration of a half sample of 600,000 people on six margins, and on an amount as well; and a reasoned refusal."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def run(folder: Path) -> None:
     total = float(people["amount"].sum())
 
     def calibrated(totals: dict[str, float], **settings: Any) -> float:
-        given = {"totals": totals} if totals else {}
-        release = flou.protect.CalibrateWeights(margins, **given, **settings).protect(sample, secret=1)
+        given: dict[str, Any] = {"margins": margins, **({"totals": totals} if totals else {}), **settings}
+        release = flou.protect.CalibrateWeights(**given).protect(sample, secret=1)
         return float(release.steps[0].figures["design_effect"])  # type: ignore[arg-type]
 
     def refused() -> str:
@@ -53,7 +53,6 @@ def run(folder: Path) -> None:
         Line(f"{rows}{' and an amount' if t else ''}, {s['distance']}", spent, None, 3.0 if t else 1.0, " s")
         for (t, s), spent in zip(jobs, times, strict=True)
     ]
-    lines.append(
-        Line(f"{rows} and an amount out of reach: what clashes, logit", alternate(1, refused)[0], None, 60.0, " s")
-    )
+    spent = alternate(1, refused)[0]
+    lines.append(Line(f"{rows} and an amount out of reach: what clashes, logit", spent, None, 60.0, " s"))
     publish("calibrate", table("Calibration of weights", "", lines))

@@ -136,6 +136,11 @@ def test_a_frame_needs_a_sample() -> None:
 # refusals
 
 
+def test_more_people_than_there_are_is_refused() -> None:
+    with pytest.raises(ParameterError, match="more than there are people"):
+        Calibrate({"sex": {"F": 5e9, "M": 5e9}}).protect(data(), secret=1)
+
+
 def test_hidden_and_missing_columns_are_refused() -> None:
     for column in ("pid", "name", "hid"):
         with pytest.raises(DataError, match="calibrate on released columns"):

@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError, SchemaError
+from flou.engine.keys import MAX_WEIGHT
 from flou.engine.method import Claim, Protection, require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Names, Numbers, NumbersByColumn, as_tuple
@@ -115,6 +116,10 @@ class CalibrateWeights(Protection):
         design = _design_weights(data, rows.frame[weight]) if held else _equal_weights(margins, len(rows))
         found = calibrate(Problem(margins, amounts, design), distance_of(self.distance, self.bounds))
         new = round_weights(found.weights, self.digits)
+        if new.sum() >= MAX_WEIGHT:
+            raise ParameterError(
+                f"the totals ask for weights that add up to {new.sum():,.0f}, more than there are people."
+            )
         types = {**data.schema.types, weight: "number"} if weight in data.schema.types else data.schema.types
         n_changed = int((new != rows.frame[weight].cast(pl.Float64).to_numpy()).sum()) if held else len(rows)
         promised = [(m.column, dict(zip(m.names, m.totals.tolist(), strict=True))) for m in margins]

@@ -44,6 +44,8 @@ def story(done: Done) -> Iterator[tuple[str, str, str]]:
     yield "people dropped for l = 2 on GIR", f"{dropped.n_dropped:,}", "140"
     yield from _risks(done)
     yield "records released, a half sample", f"{done.release.data.n_records:,}", "309,000"
+    weights = steps["calibrate_weights"]
+    yield "  calibrated weights over design weights", f"{weights.smallest_ratio:.3f} to {weights.largest_ratio:.3f}", ""
     yield from _utility(done)
 
 

@@ -26,7 +26,6 @@ from flou.engine.errors import DataError, LazyInputError, OutputError, Parameter
 from flou.engine.keys import KeyTable, count_keys
 from flou.engine.parameters import Scalar
 from flou.engine.release import Trail
-from flou.engine.values import text_of
 
 #: The row's number where no id is declared; never shown.
 _UNIT = f"{native.RESERVED}unit"
@@ -112,7 +111,8 @@ class Microdata:
     def marked(self, **marks: bool) -> Microdata:
         """The same data with marks added; a mark is never taken away."""
         made = self._with(marks=self.marks.add(**marks))
-        made._cache.update({k: v for k, v in self._cache.items() if k != "overview"})  # the same rows, counted once
+        made._cache.update({k: v for k, v in self._cache.items() if k not in ("overview", "public")})
+        # the same rows, counted once
         return made
 
     @property
@@ -198,14 +198,7 @@ class Microdata:
     @property
     def declared_modalities(self) -> Mapping[str, Sequence[Scalar]]:
         """Declared modalities, not-applicable codes included: they are categories like any other."""
-        out = {}
-        for column, values in self.schema.modalities.items():
-            texts = {text_of(v) for v in values}
-            out[column] = (
-                *values,
-                *(c for c in self.schema.not_applicable.get(column, ()) if text_of(c) not in texts),
-            )
-        return out
+        return self.schema.declared_modalities
 
     def describe(self) -> Overview:
         """What the file is: its columns, roles, types, missing values and keys."""
@@ -301,6 +294,9 @@ class Microdata:
 
     def public(self) -> Microdata:
         """What would be published: without identifiers and internal numbers, rows ordered by their values."""
+        if "public" in self._cache:
+            known: Microdata = self._cache["public"]
+            return known
         hidden = [c for c in self.columns if c in self.schema.hidden]
         shown = [c for c in self.columns if c not in hidden]
         if not shown:
@@ -308,6 +304,7 @@ class Microdata:
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
         made = self._with(entered=self._entered.with_frame(frame), schema=self.schema.without(hidden), kin=Kin())
         made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
+        self._cache["public"] = made
         return made
 
     def to_frame(self, *, reveal: bool = False) -> Any:

@@ -140,6 +140,15 @@ class Schema(Parameters):
         return tuple(dict.fromkeys(c for name in FIELD_OF_ROLE.values() for c in self._columns_of(name)))
 
     @property
+    def declared_modalities(self) -> dict[str, tuple[Scalar, ...]]:
+        """Declared modalities, not-applicable codes included: they are categories like any other."""
+        out = {}
+        for column, values in self.modalities.items():
+            texts = {text_of(v) for v in values}
+            out[column] = (*values, *(c for c in self.not_applicable.get(column, ()) if text_of(c) not in texts))
+        return out
+
+    @property
     def hidden(self) -> tuple[str, ...]:
         """Columns that never appear in what is published: direct identifiers and internal numbers."""
         return (*self.identifiers, *self._columns_of("id"), *self._columns_of("household"))

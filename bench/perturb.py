@@ -57,8 +57,31 @@ def univariate() -> list[Line]:
     return [Line("optimal groups of one variable, 1 million × 3, each alone", spent, None, 6.0, " s")]
 
 
+def interval_blur() -> list[Line]:
+    """One amount of 618,000 people on 20 covariates, all numbers, and on 19 columns of the apa file."""
+    n = 618_000
+    rng = np.random.default_rng(3)
+    numbers = rng.normal(size=(n, 20))
+    amount = np.round(np.exp(6 + numbers @ rng.normal(0, 0.1, 20) + rng.normal(0, 0.4, n)), 2)
+    names = [f"x{j}" for j in range(20)]
+    frame = pl.DataFrame({"pid": np.arange(n), "amount": amount, **dict(zip(names, numbers.T, strict=True))})
+    synthetic = flou.Microdata(frame, id="pid")
+    people = flou.datasets.apa(n)
+    others = [c for c in people.columns if c not in ("pid", "apa_amount", "technical_help")]
+    jobs = (
+        partial(flou.protect.IntervalBlur("amount", given=names).protect, synthetic, secret=1),
+        partial(flou.protect.IntervalBlur("apa_amount", given=others).protect, people, secret=1),
+    )
+    spent = alternate(3, *jobs)
+    labels = ("20 numbers", f"{len(others)} columns of apa, 96 departments among them")
+    return [
+        Line(f"interval blur, 618,000 records, {label}", seconds, None, 10.0, " s")
+        for label, seconds in zip(labels, spent, strict=True)
+    ]
+
+
 #: Each gives the lines of one method.
-JOBS: tuple[Callable[[], list[Line]], ...] = (microaggregation, univariate)
+JOBS: tuple[Callable[[], list[Line]], ...] = (microaggregation, univariate, interval_blur)
 
 
 def run(_folder: Path) -> None:

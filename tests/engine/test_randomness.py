@@ -26,6 +26,9 @@ VECTORS = {
     8: 0x93F5F5799A932462,
     15: 0xA129CA6149BE45E5,
 }
+#: What this version and all later ones draw for ids 1, 2, 10^15 and for "a", "é".
+FIRST_BITS = [6858842205062257312, 15666745455560319684, 15559559814595424416]
+FIRST_BITS_OF_TEXTS = [2155264267091008413, 2384995475418556219]
 
 
 @pytest.mark.parametrize("n", list(VECTORS))
@@ -124,3 +127,41 @@ def test_test_seeds_are_marked() -> None:
         Secret.of(True)
     with pytest.raises(flou.FlouError):
         Secret.from_seed(1).save("x")
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64])
+def test_many_ids_draw_what_few_do(dtype: type[np.generic]) -> None:
+    """From 20,000 whole-number ids on a compiled loop draws: the same bits, and the same normals to 14 digits."""
+    ids = np.random.default_rng(3).integers(0, 2**31 - 1, 25_000).astype(dtype)
+    draws, parts = Draws(Secret(bytes(32)), 1, "noise"), np.array_split(ids, 2)
+    for number in (0, 3):
+        for draw in (draws.bits, draws.uniform, draws.order):
+            few = [draw(part, number) for part in parts]
+            if draw == draws.order:
+                assert np.array_equal(draw(ids, number), np.argsort(draws.bits(ids, number), kind="stable"))
+            else:
+                assert np.array_equal(draw(ids, number), np.concatenate(few))
+        many = draws.normal(ids, number)
+        assert np.allclose(many, np.concatenate([draws.normal(p, number) for p in parts]), rtol=1e-14, atol=1e-15)
+    values = np.linspace(-5, 5, len(ids))
+    assert np.array_equal(draws.add_normal(values, 2.5, ids, 3), values + 2.5 * many)
+    assert np.array_equal(draws.add_normal(values, values, ids, 3), values + values * many)
+    assert np.array_equal(draws.add_normal(values[:9], 2.5, ids[:9], 3), values[:9] + 2.5 * draws.normal(ids[:9], 3))
+
+
+def test_draws_are_those_of_the_first_version() -> None:
+    """Releases can be replayed only if no later version draws otherwise."""
+    draws = Draws(Secret(bytes(range(32))), 2, "noise", "{}")
+    assert draws.bits(np.array([1, 2, 10**15]), 1).tolist() == FIRST_BITS
+    assert draws.bits(np.array(["a", "é"]), 1).tolist() == FIRST_BITS_OF_TEXTS
+
+
+def test_normals_are_normal() -> None:
+    from scipy.stats import kstest
+
+    draws = Draws(Secret(bytes(32)), 1, "x")
+    for n in (5_000, 200_000):
+        assert kstest(draws.normal(np.arange(n)), "norm").pvalue > 1e-4
+    extremes = draws.normal(np.arange(2_000_000))
+    assert 4.5 < extremes.max() < 6.5
+    assert -6.5 < extremes.min() < -4.5

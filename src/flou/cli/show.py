@@ -97,7 +97,8 @@ def show_release(release: Release) -> None:
         settings = settings_text({n: v for n, v in step.method.shown_settings().items() if v not in ((), [], {})})
         hanging(out, f"{step.number}. ", f"{step.method.name()} {settings}")
         for change in step.changes:
-            hanging(out, "   ", f"{change.column}: {change.n_changed:,} values changed")
+            n = "some" if change.n_changed is None else f"{change.n_changed:,}"
+            hanging(out, "   ", f"{change.column}: {n} values changed")
         dropped = step.n_records_before - step.n_records_after
         if dropped:
             hanging(out, "   ", f"{dropped:,} of {step.n_records_before:,} records dropped")

@@ -24,7 +24,8 @@ class Change:
     """What one step did to one column."""
 
     column: str
-    n_changed: int
+    #: How many values changed; None where the number would give a secret parameter away.
+    n_changed: int | None
     n_values_before: int | None = None
     n_values_after: int | None = None
     dropped: bool = False

@@ -7,6 +7,7 @@ from flou.engine.lazy import attach
 if TYPE_CHECKING:
     from flou.protect.micro.blur.interval_blur import IntervalBlur
     from flou.protect.micro.calibrate_weights import CalibrateWeights
+    from flou.protect.micro.additive_noise import AdditiveNoise
     from flou.protect.micro.datafly import Datafly
     from flou.protect.micro.derive.derive import Derive
     from flou.protect.micro.drop import DropIdentifiers, DropRecords
@@ -16,12 +17,18 @@ if TYPE_CHECKING:
     from flou.protect.micro.microaggregation.method import Microaggregation
     from flou.protect.micro.mondrian import Mondrian
     from flou.protect.micro.random_code import RandomCode
+    from flou.protect.micro.multiplicative_noise import MultiplicativeNoise
+    from flou.protect.micro.pram import Pram
+    from flou.protect.micro.random_swap import RandomSwap
+    from flou.protect.micro.rank_swap import RankSwap
     from flou.protect.micro.recode import Recode
+    from flou.protect.micro.round import Round
     from flou.protect.micro.samarati import Samarati
     from flou.protect.micro.sample import Sample
     from flou.protect.micro.top_code import BottomCode, TopCode
 
 METHODS = {
+    "AdditiveNoise": "flou.protect.micro.additive_noise",
     "BottomCode": "flou.protect.micro.top_code",
     "CalibrateWeights": "flou.protect.micro.calibrate_weights",
     "Datafly": "flou.protect.micro.datafly",
@@ -35,7 +42,12 @@ METHODS = {
     "Microaggregation": "flou.protect.micro.microaggregation.method",
     "Mondrian": "flou.protect.micro.mondrian",
     "RandomCode": "flou.protect.micro.random_code",
+    "MultiplicativeNoise": "flou.protect.micro.multiplicative_noise",
+    "Pram": "flou.protect.micro.pram",
+    "RandomSwap": "flou.protect.micro.random_swap",
+    "RankSwap": "flou.protect.micro.rank_swap",
     "Recode": "flou.protect.micro.recode",
+    "Round": "flou.protect.micro.round",
     "Samarati": "flou.protect.micro.samarati",
     "Sample": "flou.protect.micro.sample",
     "TopCode": "flou.protect.micro.top_code",
@@ -43,6 +55,7 @@ METHODS = {
 
 __all__ = [
     "METHODS",
+    "AdditiveNoise",
     "BottomCode",
     "CalibrateWeights",
     "Datafly",
@@ -56,7 +69,12 @@ __all__ = [
     "Microaggregation",
     "Mondrian",
     "RandomCode",
+    "MultiplicativeNoise",
+    "Pram",
+    "RandomSwap",
+    "RankSwap",
     "Recode",
+    "Round",
     "Samarati",
     "Sample",
     "TopCode",

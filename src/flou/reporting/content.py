@@ -142,7 +142,10 @@ class Content(RiskSection, UtilitySection):
             if change.dropped:
                 lines.append(self.words("{column}: column dropped", column=label))
                 continue
-            lines.append(self.words("{column}: {n} values changed", column=label, n=change.n_changed))
+            if change.n_changed is None:
+                lines.append(self.words("{column}: some values changed, how many is secret", column=label))
+            else:
+                lines.append(self.words("{column}: {n} values changed", column=label, n=change.n_changed))
             if change.n_values_before != change.n_values_after:
                 text = "{column}: {before} distinct values became {after}"
                 counts = {"before": change.n_values_before, "after": change.n_values_after}

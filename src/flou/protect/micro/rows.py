@@ -49,7 +49,7 @@ class Rows:
         data = self.data
         if not data.is_lazy:
             rows = native.collect(data.frame).with_columns(
-                self._in_place(values).alias(name) for name, values in columns.items()
+                self.in_place(values).alias(name) for name, values in columns.items()
             )
             return data.with_frame(nw.from_native(rows, eager_only=True), schema)
         unit = data.unit_column
@@ -61,7 +61,8 @@ class Rows:
         order = [*names, *(n for n in columns if n not in names)]
         return data.with_frame(joined.with_columns(*shown).select(*order), schema)
 
-    def _in_place(self, values: pl.Series) -> pl.Series:
+    def in_place(self, values: pl.Series) -> pl.Series:
+        """Values of these rows in the order of the file."""
         if self._places is None:
             return values
         back = np.empty(len(values), dtype=np.int64)

@@ -27,8 +27,11 @@ def _all_differ(held: pl.Series) -> bool:
     low, high = int(held.min()), int(held.max())  # type: ignore[arg-type]
     if high - low >= 8 * len(held):
         return held.n_unique() == len(held)
+    numbers = held.to_numpy()
+    if bool((numbers[1:] > numbers[:-1]).all()):
+        return True
     seen = np.zeros(high - low + 1, dtype=np.bool_)
-    seen[held.to_numpy() - low] = True
+    seen[numbers - low] = True
     return int(seen.sum()) == len(held)
 
 

@@ -2,8 +2,9 @@
 
 SipHash-2-4 (Aumasson & Bernstein 2012) of one 8-byte id at a time, bit for bit what `randomness` computes
 with NumPy; uniforms from its upper 52 bits; normals by inversion with algorithm AS 241 (Wichura 1988, PPND16,
-relative accuracy 1e-16). Work goes in blocks that fit the cache: hashing and the central part of the
-inversion have no branch, so the compiler makes them wide; the tails, 15% of the draws, follow one by one.
+relative accuracy 1e-16). Work goes in blocks that fit the cache, in loops without branches or calls, which the
+compiler makes wide: the central part of the inversion is computed for all draws, then the tails, 15% of
+them, are gathered and computed by themselves.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numba
 import numpy as np
 
 _BLOCK = 2048
-_compiled = numba.njit(cache=True, nogil=True)
-_inlined = numba.njit(inline="always")
+# a division that raises would keep loops from being made wide
+_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_inlined = numba.njit(inline="always", error_model="numpy")
 
 
 @_inlined
@@ -95,6 +97,10 @@ _E = (2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.242660947388078438
 _F = (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5, 7.86869131145613259100e-4,
       1.48753612908506148525e-2, 1.36929880922735805310e-1, 5.99832206555887937690e-1, 1.0)
 # fmt: on
+#: The second pair serves while -log(1/2 - |q|) is 25 at most.
+_FAR = math.exp(-25.0)
+_LOG_2 = math.log(2.0)
+_BITS_OF_ROOT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))
 
 
 @_inlined
@@ -110,43 +116,68 @@ def _central(q):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def _tail(q):  # type: ignore[no-untyped-def]
-    """AS 241 for |q| above 0.425; the distance to the nearer end is exact, for u has 52 bits."""
-    r = math.sqrt(-math.log(0.5 - abs(q)))
-    if r <= 5.0:
-        found = _polynomial(_C, r - 1.6) / _polynomial(_D, r - 1.6)
-    else:
-        found = _polynomial(_E, r - 5.0) / _polynomial(_F, r - 5.0)
-    return math.copysign(found, q)
+def _log_of_mantissa(m):  # type: ignore[no-untyped-def]
+    """log m = 2 artanh((m - 1) / (m + 1)) for m between 0.7 and 1.42: twelve terms of the series are exact enough."""
+    s = (m - 1.0) / (m + 1.0)
+    w = s * s
+    low = (((1 / 23 * w + 1 / 21) * w + 1 / 19) * w + 1 / 17) * w + 1 / 15
+    series = (((((low * w + 1 / 13) * w + 1 / 11) * w + 1 / 9) * w + 1 / 7) * w + 1 / 5) * w + 1 / 3
+    return 2.0 * (s + s * w * series)
+
+
+@_compiled
+def _centred_uniforms(words, k0, k1, q):  # type: ignore[no-untyped-def]
+    """u - 1/2 of each word: 52 random bits as the mantissa of a number in [1, 2), less 1.5, plus half of the last."""
+    bits = q.view(np.uint64)
+    for i in range(len(words)):
+        bits[i] = (_hashed(words[i], k0, k1) >> np.uint64(12)) | np.uint64(0x3FF0000000000000)
+    for i in range(len(words)):
+        q[i] = (q[i] - 1.5) + 2.0**-53
+
+
+@_compiled
+def _invert(q, z, spare):  # type: ignore[no-untyped-def]
+    """Normal quantiles of u = q + 1/2. The distance 1/2 - |q| to the nearer end is exact, for u has 53 bits."""
+    for i in range(len(q)):
+        z[i] = _central(q[i])
+    ends, mantissas, found, where = spare[0], spare[1], spare[2], spare[3].view(np.int64)
+    n = 0
+    for i in range(len(q)):
+        ends[n] = 0.5 - abs(q[i])
+        where[n] = i
+        n += ends[n] < 0.075
+    end_bits, mantissa_bits = ends.view(np.int64), mantissas.view(np.int64)
+    for i in range(n):
+        exponent = (end_bits[i] - _BITS_OF_ROOT_HALF) >> 52
+        mantissa_bits[i] = end_bits[i] - (exponent << 52)
+        found[i] = exponent
+    for i in range(n):
+        r = math.sqrt(-(found[i] * _LOG_2 + _log_of_mantissa(mantissas[i]))) - 1.6
+        found[i] = _polynomial(_C, r) / _polynomial(_D, r)
+    for i in range(n):
+        if ends[i] < _FAR:
+            r = math.sqrt(-math.log(ends[i])) - 5.0
+            found[i] = _polynomial(_E, r) / _polynomial(_F, r)
+        z[where[i]] = math.copysign(found[i], q[where[i]])
 
 
 @_compiled
 def draw_normals(words, k0, k1, out):  # type: ignore[no-untyped-def]
     """A standard normal draw a word."""
-    q = np.empty(_BLOCK)
+    q, spare = np.empty(_BLOCK), np.empty((4, _BLOCK))
     for start in range(0, len(words), _BLOCK):
-        n = min(_BLOCK, len(words) - start)
-        for i in range(n):
-            q[i] = _uniform(_hashed(words[start + i], k0, k1)) - 0.5
-        for i in range(n):
-            out[start + i] = _central(q[i])
-        for i in range(n):
-            if abs(q[i]) > 0.425:
-                out[start + i] = _tail(q[i])
+        end = min(start + _BLOCK, len(words))
+        _centred_uniforms(words[start:end], k0, k1, q)
+        _invert(q[: end - start], out[start:end], spare)
 
 
 @_compiled
 def add_normals(values, scale, words, k0, k1, out):  # type: ignore[no-untyped-def]
     """Values with a normal draw of standard deviation `scale` added to each."""
-    q, z = np.empty(_BLOCK), np.empty(_BLOCK)
+    q, z, spare = np.empty(_BLOCK), np.empty(_BLOCK), np.empty((4, _BLOCK))
     for start in range(0, len(words), _BLOCK):
-        n = min(_BLOCK, len(words) - start)
-        for i in range(n):
-            q[i] = _uniform(_hashed(words[start + i], k0, k1)) - 0.5
-        for i in range(n):
-            z[i] = _central(q[i])
-        for i in range(n):
-            if abs(q[i]) > 0.425:
-                z[i] = _tail(q[i])
-        for i in range(n):
+        end = min(start + _BLOCK, len(words))
+        _centred_uniforms(words[start:end], k0, k1, q)
+        _invert(q[: end - start], z, spare)
+        for i in range(end - start):
             out[start + i] = values[start + i] + scale * z[i]

@@ -127,9 +127,9 @@ class AdditiveNoise(Protection):
         return [a.values + sizes[j][strata] * noise[j] for j, a in enumerate(amounts)]
 
     def _require_within(self, held: Amounts) -> None:
-        known = held.values[held.known]
-        below = int((known < self.at_least).sum()) if self.at_least is not None else 0
-        above = int((known > self.at_most).sum()) if self.at_most is not None else 0
+        # NaN lies beyond no bound
+        below = int((held.values < self.at_least).sum()) if self.at_least is not None else 0
+        above = int((held.values > self.at_most).sum()) if self.at_most is not None else 0
         if below + above:
             raise DataError(
                 f"{below + above:,} values of {held.column!r} lie beyond the bounds already: widen at_least and "

@@ -41,10 +41,9 @@ def require_numbers(amounts: Amounts, what: str, *, dates: bool = True) -> None:
     """Refuse infinite values, columns without any value and, where they mean nothing, dates."""
     if amounts.held.dtype.is_temporal() and not dates:
         raise DataError(f"{what} needs a column of numbers; {amounts.column!r} holds dates.")
-    known = amounts.values[amounts.known]
-    if not len(known):
+    if not amounts.known.any():
         raise DataError(f"{what}: the column {amounts.column!r} has no value at all, so there is nothing to perturb.")
-    if not np.isfinite(known).all():
+    if not np.isfinite(amounts.values).all(where=amounts.known):
         raise DataError(
             f"{what}: the column {amounts.column!r} has infinite values. Top-code them first, or make them null."
         )

@@ -50,11 +50,13 @@ class RankSwap(Protection):
     by: Names = Field((), description="values are swapped within groups of these columns")
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
+        from flou.protect.micro.swap_kernels import sort_stably
+
         what = type(self).__name__
         require_perturbable(data, self.columns, what, self.by)
         rows = read_rows(data, [*self.columns, *self.by], what)
         groups = rows.strata(self.by)
-        mixed = np.argsort(draw.bits(rows.ids, 0), kind="stable")  # the order of records that have the same value
+        mixed = sort_stably(draw.bits(rows.ids, 0), np.arange(len(rows)))  # the order of records of the same value
         new: dict[str, pl.Series] = {}
         moved: dict[str, pl.Series] = {}
         guarantees, figures = [], {}
@@ -89,8 +91,17 @@ class RankSwap(Protection):
 
 def _ranked(values: NDArray[np.float64], groups: Integers, some: Integers, n_groups: int) -> Integers:
     """Records in the order of group and value, those of the same value in the order in which they come."""
-    order = some[np.argsort(values[some], kind="stable")]
+    from flou.protect.micro.swap_kernels import sort_stably
+
+    order: Integers = sort_stably(_ordered_bits(values), some)
     return order if n_groups == 1 else order[np.argsort(groups[order], kind="stable")]
+
+
+def _ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Bits of floats that are ordered as the floats are: of negative ones all are turned, of others the sign."""
+    bits = values.view(np.uint64)
+    sign = np.uint64(1 << 63)
+    return np.where(bits & sign, ~bits, bits | sign)
 
 
 def _partners(sizes: Integers, reaches: Integers, bits: NDArray[np.uint64]) -> Integers:

@@ -143,10 +143,11 @@ class Amounts:
 
     def shown(self, values: NDArray[np.float64]) -> pl.Series:
         """New values in the column's type, where there were values; whole numbers are rounded."""
-        if not np.isfinite(values[self.known]).all():
+        everybody = bool(self.known.all())
+        filled = values if everybody else np.where(self.known, values, 0.0)
+        if not np.isfinite(filled).all():
             raise DataError(f"The new values of {self.column!r} are not all finite numbers; nothing is released.")
-        filled = np.where(self.known, values, 0.0)
         new = pl.Series(self.column, np.rint(filled).astype(np.int64) if self.whole else filled)
         if self.held.dtype == pl.Date:
             new = new.cast(pl.Int32).cast(pl.Date)
-        return new if self.known.all() else self.held.cast(new.dtype).zip_with(pl.Series(~self.known), new)
+        return new if everybody else self.held.cast(new.dtype).zip_with(pl.Series(~self.known), new)

@@ -1,4 +1,4 @@
-"""Loops of rank swapping and of drawing categories.
+"""Loops of rank swapping and of drawing categories, and the sort that they need.
 
 Each record brings its own random bits, a hash of its unit id; where one draw is not enough, further ones
 follow from the same bits (SplitMix64, Steele, Lea & Flood 2014).
@@ -11,6 +11,42 @@ import numpy as np
 
 _compiled = numba.njit(cache=True, nogil=True)
 _TRIES = 32
+
+
+_DIGIT = 11
+_ALL = np.uint64((1 << _DIGIT) - 1)
+
+
+@_compiled
+def sort_stably(keys, order):  # type: ignore[no-untyped-def]
+    """The places in `order`, sorted by the keys (64 bits) at these places; equal ones stay in their order.
+
+    By digits from the last to the first, each a counting sort; digits that all keys share are passed over.
+    """
+    n = len(order)
+    n_digits = (64 + _DIGIT - 1) // _DIGIT
+    counts = np.zeros((n_digits, 1 << _DIGIT), dtype=np.int64)
+    held = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        key = keys[order[i]]
+        held[i] = key
+        for d in range(n_digits):
+            counts[d, (key >> np.uint64(d * _DIGIT)) & _ALL] += 1
+    now, later, later_held = order.copy(), np.empty_like(order), np.empty_like(held)
+    for d in range(n_digits):
+        if counts[d].max() == n:
+            continue
+        total = 0
+        for b in range(1 << _DIGIT):
+            total, counts[d, b] = total + counts[d, b], total
+        for i in range(n):
+            digit = (held[i] >> np.uint64(d * _DIGIT)) & _ALL
+            place = counts[d, digit]
+            counts[d, digit] = place + 1
+            later[place] = now[i]
+            later_held[place] = held[i]
+        now, later, held, later_held = later, now, later_held, held
+    return now
 
 
 @_compiled

@@ -51,7 +51,9 @@ def least_noise(n: int, coarseness: float = 0.0) -> float:
 
 def least_changed(chances: Floats, counts: NDArray[np.integer] | Floats) -> float:
     """How many of some records change at least, where `counts` of them change with each of these chances."""
-    return least_total(np.log1p(np.outer(np.expm1(-_RATES), chances)) @ counts)
+    with np.errstate(divide="ignore"):
+        stays, changes = np.log1p(-chances), np.log(chances)
+    return least_total(np.logaddexp(stays[None, :], changes[None, :] - _RATES[:, None]) @ counts)
 
 
 def changed_enough(

@@ -49,11 +49,12 @@ def least_noise(n: int, coarseness: float = 0.0) -> float:
     return least_total(n * moments)
 
 
-def least_changed(chances: Floats, counts: NDArray[np.integer] | Floats) -> float:
+def least_changed(chances: Floats, counts: NDArray[np.int64]) -> float:
     """How many of some records change at least, where `counts` of them change with each of these chances."""
     with np.errstate(divide="ignore"):
         stays, changes = np.log1p(-chances), np.log(chances)
-    return least_total(np.logaddexp(stays[None, :], changes[None, :] - _RATES[:, None]) @ counts)
+    moments: Floats = np.logaddexp(stays[None, :], changes[None, :] - _RATES[:, None]) @ counts
+    return least_total(moments)
 
 
 def changed_enough(

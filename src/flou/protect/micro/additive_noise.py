@@ -180,7 +180,7 @@ class AdditiveNoise(Protection):
             for a, size in zip(amounts, sizes, strict=True)
             if len(size) > 1 or not a.known.all()
         }
-        kept = KeptInput.of(rows, new, beside)
+        kept = KeptInput.of(rows, released, new, beside)
         guarantees = []
         for a, size in zip(amounts, sizes, strict=True):
             unit = unit_of(a, self.unit)

@@ -48,8 +48,14 @@ class KeptInput:
     beside: Mapping[str, pl.Series]
 
     @classmethod
-    def of(cls, rows: Rows, made: Mapping[str, pl.Series], beside: Mapping[str, pl.Series] | None = None) -> KeptInput:
-        """What a step read (`rows`), made of some of its columns, and knows of their records, in that order."""
+    def of(
+        cls,
+        rows: Rows,
+        released: Microdata,
+        made: Mapping[str, pl.Series],
+        beside: Mapping[str, pl.Series] | None = None,
+    ) -> KeptInput:
+        """What a step read (`rows`), made of columns (in that order, and put back), and knows of their records."""
         data, extra = rows.data, dict(beside or {})
         if data.is_lazy:
             units = pl.Series(data.unit_column, rows.ids)
@@ -60,7 +66,7 @@ class KeptInput:
         return cls(
             held[name],
             {c: held[c] for c in made},
-            {c: rows.in_place(values) for c, values in made.items()},
+            {c: native.collect(released.frame.select(c))[c] for c in made},
             {c: rows.in_place(values) for c, values in extra.items()},
         )
 

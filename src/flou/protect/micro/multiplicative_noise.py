@@ -67,8 +67,8 @@ class MultiplicativeNoise(Protection):
             beside[column] = pl.Series(np.where(proven, s, np.nan))
             changes.append(Change(column, int((held.held != new[column]).sum())))
             notes += self._notes(held, proven, unit)
-        kept = KeptInput.of(rows, new, beside)
         released = rows.put_back(new, schema_of_new_numbers(data.schema, self.columns))
+        kept = KeptInput.of(rows, released, new, beside)
         return Outcome(released, guarantees=self._guarantees(kept), changes=tuple(changes), notes=tuple(notes))
 
     def _proven(self, held: Amounts, unit: float | None) -> NDArray[np.bool_]:

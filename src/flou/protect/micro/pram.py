@@ -91,9 +91,10 @@ class Pram(Protection):
         chances = _chances_to_change(transitions, coded.olds)
         n, n_changed = int(coded.counts.sum()), int((drawn != coded.codes).sum())
         beside = pl.Series(np.append(chances, np.nan)[coded.rows])
-        kept = KeptInput.of(rows, {column: new}, {column: beside})
+        released = rows.put_back({column: new}, self._schema(data, coded))
+        kept = KeptInput.of(rows, released, {column: new}, {column: beside})
         return Outcome(
-            rows.put_back({column: new}, self._schema(data, coded)),
+            released,
             guarantees=(_drawn_again(kept, column, least_changed(chances, coded.counts)),),
             changes=(Change(column, n_changed),),
             figures={

@@ -59,10 +59,11 @@ class RandomSwap(Protection):
                 f"{what} changed nothing: no pair was drawn, or all that were have the same values. Raise share, or "
                 "use fewer columns in by."
             )
-        kept = KeptInput.of(rows, new, moved)
+        released = rows.put_back(new, schema_of_perturbed(data.schema, self.columns, (*self.columns, *self.by)))
+        kept = KeptInput.of(rows, released, new, moved)
         promise = Note("values of {columns} were exchanged between records", {"columns": ", ".join(self.columns)})
         return Outcome(
-            rows.put_back(new, schema_of_perturbed(data.schema, self.columns, (*self.columns, *self.by))),
+            released,
             guarantees=(exchanged(kept, self.columns, promise),),
             changes=tuple(Change(c, None) for c in self.columns),
             details={"n_exchanged": int(2 * n_pairs.sum()), "n_changed": {c: int(m.sum()) for c, m in moved.items()}},

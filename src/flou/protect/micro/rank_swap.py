@@ -80,9 +80,10 @@ class RankSwap(Protection):
                 )
             figures[f"share_unchanged_{column}"] = Proportion(1.0 - n_moved / len(ranked))
             guarantees.append((column, _n_too_far(partner, np.repeat(reaches, sizes))))
-        kept = KeptInput.of(rows, new, moved)
+        released = rows.put_back(new, schema_of_perturbed(data.schema, self.columns))
+        kept = KeptInput.of(rows, released, new, moved)
         return Outcome(
-            rows.put_back(new, schema_of_perturbed(data.schema, self.columns)),
+            released,
             guarantees=tuple(_near(kept, column, n_far) for column, n_far in guarantees),
             changes=tuple(Change(c, int(m.sum())) for c, m in moved.items()),
             figures=figures,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
+    from flou.protect.micro.additive_noise import AdditiveNoise
     from flou.protect.micro.blur.interval_blur import IntervalBlur
     from flou.protect.micro.calibrate_weights import CalibrateWeights
-    from flou.protect.micro.additive_noise import AdditiveNoise
     from flou.protect.micro.datafly import Datafly
     from flou.protect.micro.derive.derive import Derive
     from flou.protect.micro.drop import DropIdentifiers, DropRecords
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from flou.protect.micro.local_suppression import LocalSuppression
     from flou.protect.micro.microaggregation.method import Microaggregation
     from flou.protect.micro.mondrian import Mondrian
-    from flou.protect.micro.random_code import RandomCode
     from flou.protect.micro.multiplicative_noise import MultiplicativeNoise
     from flou.protect.micro.pram import Pram
+    from flou.protect.micro.random_code import RandomCode
     from flou.protect.micro.random_swap import RandomSwap
     from flou.protect.micro.rank_swap import RankSwap
     from flou.protect.micro.recode import Recode
@@ -68,9 +68,9 @@ __all__ = [
     "LocalSuppression",
     "Microaggregation",
     "Mondrian",
-    "RandomCode",
     "MultiplicativeNoise",
     "Pram",
+    "RandomCode",
     "RandomSwap",
     "RankSwap",
     "Recode",

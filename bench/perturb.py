@@ -65,14 +65,14 @@ def interval_blur() -> list[Line]:
     rng = np.random.default_rng(3)
     numbers = rng.normal(size=(n, 20))
     amount = np.round(np.exp(6 + numbers @ rng.normal(0, 0.1, 20) + rng.normal(0, 0.4, n)), 2)
-    names = [f"x{j}" for j in range(20)]
+    names = tuple(f"x{j}" for j in range(20))
     frame = pl.DataFrame({"pid": np.arange(n), "amount": amount, **dict(zip(names, numbers.T, strict=True))})
     synthetic = flou.Microdata(frame, id="pid")
     people = flou.datasets.apa(n)
-    others = [c for c in people.columns if c not in ("pid", "apa_amount", "technical_help")]
+    others = tuple(c for c in people.columns if c not in ("pid", "apa_amount", "technical_help"))
     jobs = (
-        partial(flou.protect.IntervalBlur("amount", given=names).protect, synthetic, secret=1),
-        partial(flou.protect.IntervalBlur("apa_amount", given=others).protect, people, secret=1),
+        partial(flou.protect.IntervalBlur(column="amount", given=names).protect, synthetic, secret=1),
+        partial(flou.protect.IntervalBlur(column="apa_amount", given=others).protect, people, secret=1),
     )
     spent = alternate(3, *jobs)
     labels = ("20 numbers", f"{len(others)} columns of apa, 96 departments among them")
@@ -90,7 +90,7 @@ def noise() -> list[Line]:
     size = float(np.sqrt(0.1) * values.std())
     ours, numpy = alternate(
         5,
-        partial(flou.protect.AdditiveNoise("income").protect, people, secret=1),
+        partial(flou.protect.AdditiveNoise(columns=("income",)).protect, people, secret=1),
         lambda: values + rng.normal(0.0, size, len(values)),
     )
     return [Line("additive noise, 10 million records (reference: one pass of NumPy)", ours, numpy, 2.0)]
@@ -103,7 +103,7 @@ def pram_and_swaps() -> list[Line]:
     people = flou.Microdata(pl.DataFrame({"pid": np.arange(len(regions)), "region": regions}), id="pid")
     pram, swap = alternate(
         5,
-        partial(flou.protect.Pram("region").protect, people, secret=1),
+        partial(flou.protect.Pram(column="region").protect, people, secret=1),
         partial(flou.protect.RankSwap(columns=AMOUNTS, reach=0.05).protect, amounts(100_000), secret=1),
     )
     return [

@@ -17,6 +17,7 @@ from flou.engine.words import LANGUAGES, Words, _catalogue
 from flou.protect.micro.lattice.picture import STATUS
 from flou.protect.micro.lattice.quality import QUALITY_LABELS
 from flou.reporting.glossary import glossary
+from flou.reporting.risk_section import _WHEN
 from flou.reporting.senses import five_senses
 from flou.risk.micro.frequency import MISSING
 
@@ -121,12 +122,33 @@ def test_secrets_never_show() -> None:
 def test_every_text_has_its_french() -> None:
     texts = gather() | set(MISSING) | {"identifier", "id", "key", "sensitive", "weight", "household", "stratum"}
     texts |= {"integer", "number", "text", "boolean", "date", *STATUS, *QUALITY_LABELS.values()}
-    texts |= {"correlation", "correlation ratio", "Cramér's V"}
+    texts |= {"correlation", "correlation ratio", "Cramér's V", "Before", "Frame", "After", *_WHEN}
     french = _catalogue("fr")
     assert not sorted(texts - set(french))
     for english, translated in french.items():
         assert set(re.findall(r"{(\w+)}", english)) == set(re.findall(r"{(\w+)}", translated)), english
         assert not re.search(r"[^\s\u00a0\u202f][;:!?](?:\s|$)", translated.replace("://", "")), translated
+
+
+def test_a_sample_shows_its_frame_in_both_languages() -> None:
+    data = people()
+    recode = flou.protect.Recode("age", level=1)
+    release = flou.Plan([recode, flou.protect.Sample(share=0.5)]).protect(data, secret=SECRET)
+    results = [K(k=3).measure(d) for d in (data, release.data.kin.frame, release)]
+    report = flou.Report(data, release, results=results)
+    shown = {
+        "en": (
+            "Frame",
+            "Before the sample was drawn",
+            "its design is secret",
+            "the file that the sample was drawn from)",
+        ),
+        "fr": ("Base de sondage", "Avant le tirage de l’échantillon", "son plan de sondage est secret", "est tiré)"),
+    }
+    for language, words in shown.items():
+        html = report.html(language=language)
+        assert not [word for word in words if word not in html]
+        assert "share = hidden" in html
 
 
 def test_glossary_in_both_languages() -> None:

@@ -250,6 +250,7 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"rules": []},
         {"rules": ["a = b +"]},
         {"rules": ["a = original.b"]},
+        {"rules": ["a = min(original.b / original.c * c, original.d / original.c * c)"]},
         {"rules": ["a = b", "a = c"]},
         {"rules": ["a = b"], "at_least": 2, "at_most": 1},
         {"rules": ["a = import(b)"]},

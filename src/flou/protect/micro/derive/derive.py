@@ -42,8 +42,8 @@ class Derive(Protection):
     """Compute columns by rules: `Derive("notpb = original.notpb / original.apa_amount * apa_amount", unit=1)`.
 
     A rule names columns of the file as it is at this step, columns that rules before it computed, and as
-    `original.name` columns of the plan's input. Rules that use the input must be ratios of two of its columns
-    times released ones, within min, max or floor where bounds are wanted.
+    `original.name` columns of the plan's input. What a rule takes from the input must be one ratio of two of its
+    columns times released ones, within min, max or floor where bounds are wanted.
     """
 
     reference: ClassVar[str] = "djiriguian2022"
@@ -75,7 +75,14 @@ class Derive(Protection):
         return tuple(read_rule(text) for text in self.rules)
 
     def _check_shape(self, rule: Rule) -> None:
-        for part in parts_with_originals(rule.expression):
+        parts = parts_with_originals(rule.expression)
+        if len(parts) > 1:
+            # nobody sees which of them a record shows, so the attack could not follow
+            raise ParameterError(
+                f"the rule {rule.text!r} takes {len(parts)} ratios from the plan's input, which cannot be attacked "
+                "together: take one, and bound it by numbers or released columns."
+            )
+        for part in parts:
             powers = sorted(part.originals.values()) if part is not None else []
             if part is None or powers != [-1, 1] or all(c.original for c in part.powers):
                 raise ParameterError(
@@ -202,7 +209,7 @@ class Derive(Protection):
                 over = next(n for n, power in part.originals.items() if power < 0)
                 grain = grain_of(originals[next(n for n, power in part.originals.items() if power > 0)])
                 factor = np.where(at_bound, 0.0, part.released(values, len(rows)))
-                if grain and len(parts[target]) == 1:
+                if grain:
                     groups.setdefault(over, []).append(RatioRule(shown, factor, grain, self.unit / 2))
         for over, rules in groups.items():
             grain = grain_of(originals[over])

@@ -127,6 +127,8 @@ class Amounts:
     #: Whether a record has an amount: nulls and not-applicable codes such as 999 have none and stay as they are.
     known: NDArray[np.bool_]
     held: pl.Series
+    #: Numbers that mean "not applicable" in this column: no new value may be one of them.
+    codes: NDArray[np.float64]
 
     @classmethod
     def of(cls, data: Microdata, held: pl.Series) -> Amounts:
@@ -135,12 +137,9 @@ class Amounts:
             raise DataError(f"A column of numbers or dates is needed; {held.name!r} is {dtype}.")
         codes = codes_in(data.frame.collect_schema()[held.name], data.schema.not_applicable.get(held.name, ()))
         known = held.is_not_null() & ~held.is_in(codes) if codes else held.is_not_null()
-        numbers = held.cast(pl.Int32).cast(pl.Float64) if dtype == pl.Date else held.cast(pl.Float64)
         mask = known.fill_null(False).to_numpy()
-        values = numbers.fill_null(float("nan")).to_numpy()
-        if mask.all():
-            return cls(held.name, values, mask, held)
-        return cls(held.name, np.where(mask, values, np.nan), mask, held)
+        values, taken = _numbers(held), _numbers(pl.Series(codes, dtype=dtype))
+        return cls(held.name, values if mask.all() else np.where(mask, values, np.nan), mask, held, taken)
 
     @property
     def whole(self) -> bool:
@@ -157,3 +156,9 @@ class Amounts:
         if self.held.dtype == pl.Date:
             new = new.cast(pl.Int32).cast(pl.Date)
         return new if everybody else self.held.cast(new.dtype).zip_with(pl.Series(~self.known), new)
+
+
+def _numbers(held: pl.Series) -> NDArray[np.float64]:
+    """Numbers, or dates as days since 1970, as floats; NaN where there is none."""
+    numbers = held.cast(pl.Int32) if held.dtype == pl.Date else held
+    return numbers.cast(pl.Float64).fill_null(float("nan")).to_numpy()

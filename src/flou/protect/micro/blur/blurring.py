@@ -27,8 +27,10 @@ class Blurring:
     covariates: tuple[str, ...] = ()
     sigma: float = 0.0
 
-    def __init__(self, method: IntervalBlur, values: Floats, zero: NDArray[np.bool_], full: NDArray[np.bool_]) -> None:
-        self._method, self.zero, self.full = method, zero, full
+    def __init__(
+        self, method: IntervalBlur, values: Floats, codes: Floats, zero: NDArray[np.bool_], full: NDArray[np.bool_]
+    ) -> None:
+        self._method, self._codes, self.zero, self.full = method, codes, zero, full
         self.modelled = ~np.isnan(values) & ~zero & ~full
         amounts = values[self.modelled]
         if not len(amounts):
@@ -41,19 +43,21 @@ class Blurring:
             self.classes = quantile_classes(amounts, method.classes, method.unit, positive=positive)
         if method.saturated is not None:
             self.classes = self.classes.below(float(method.saturated))
+        if not edges:
+            self.classes = self.classes.widened(method.unit)
         self._saturated = method.saturated
         first, last = self.classes.multiples(method.unit)
         self.number = self.class_of(values)
-        #: Records whose class can show more than one value; zeros and saturated values have no choice.
-        self.has_choice = self.modelled & np.append(last > first, [False, False, False])[self.number]
+        #: How often chance finds the original among what a class shows; zeros and saturated values always show it.
+        self.chance = np.append(np.minimum(1.5 / (last - first + 1), 0.9), [1.0, 1.0, 1.0])
 
     @classmethod
-    def of(cls, method: IntervalBlur, values: Floats) -> Blurring:
-        """The classes of some values, NaN where a record has none."""
+    def of(cls, method: IntervalBlur, values: Floats, codes: Floats) -> Blurring:
+        """The classes of some values, NaN where a record has none; `codes` mean something else and are never drawn."""
         none = np.zeros(len(values), dtype=np.bool_)
         zero = values == 0 if method._zeros_kept else none
         full = values >= method.saturated if method.saturated is not None else none
-        return cls(method, values, zero, full)
+        return cls(method, values, codes, zero, full)
 
     def class_of(self, values: Floats) -> NDArray[np.int64]:
         """The class of each value: after the others those of zeros and of saturated values; -1 where there is none."""
@@ -72,7 +76,7 @@ class Blurring:
 
         fitted = self.modelled | self.full
         self.covariates = self._chosen(others, original)
-        design = build_design(others.select(self.covariates).filter(pl.Series(fitted)))
+        design = build_design(others.filter(pl.Series(fitted)).select(self.covariates), int(fitted.sum()))
         scaled = self._method._scaled(self.classes.edges)
         finite = scaled[np.isfinite(scaled)]
         centre, spread = float(finite.mean()), float(finite.std()) or 1.0
@@ -83,6 +87,12 @@ class Blurring:
             ceiling = (float(self._method._scaled(np.array([float(self._saturated)]))[0]) - centre) / spread
             # classes, then the place of zeros (never fitted), then saturated values
             low, high = np.append(low, [np.nan, ceiling]), np.append(high, [np.nan, np.inf])
+        bounds = np.concatenate([low[number], high[number]])
+        if len(np.unique(bounds[np.isfinite(bounds)])) < 2:
+            raise DataError(
+                f"{self._method.column!r} falls into two classes open at the ends, and the one bound between them does "
+                "not tell how far values spread. Take three classes or more."
+            )
         fit = fit_intervals(design.numbers, design.codes, design.n_levels, low[number], high[number])
         inside = number < self.classes.n
         predicted = design.predict(fit.coefficients)[inside]
@@ -94,7 +104,7 @@ class Blurring:
             a, b = (scaled[:-1][own] - mean) / fit.sigma, (scaled[1:][own] - mean) / fit.sigma
             blurred = (mean + fit.sigma * truncated_normal(a, b, u[records])) * spread + centre
             blurred = np.exp(blurred) if self._method.scale == "log" else blurred
-            return self.classes.rounded(blurred, own, self._method.unit)
+            return self.classes.rounded(blurred, own, self._method.unit, self._codes)
 
         shifts = np.zeros(self.classes.n)
         if self._method.class_means == "keep":
@@ -112,5 +122,7 @@ class Blurring:
         method, some = self._method, pl.Series(self.modelled)
         if method.given:
             return tuple(c for c in method.given if not method.by or others[c].filter(some).n_unique() > 1)
-        target = method._scaled(original[self.modelled])
+        # a zero has no log; half a unit stands for it
+        least = method.unit / 2 if method.scale == "log" else -np.inf
+        target = method._scaled(np.maximum(original[self.modelled], least))
         return tuple(choose_covariates(target, others.filter(some), method.max_covariates, method.max_collinearity))

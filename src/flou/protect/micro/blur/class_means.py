@@ -20,8 +20,9 @@ Floats = NDArray[np.float64]
 MIN_RECORDS = 30
 #: Records of a class that its shift is found on; all of the two end classes up to four times as many.
 _LOOKED_AT = 5_000
-#: Beyond so many standard deviations all values stand at one end of the class.
-_FURTHEST = 12.0
+#: Where the search for a shift begins and where it ends; in a class that is narrow beside the standard deviation
+#: values move towards one of its ends only under a large shift.
+_NEAR, _FAR = 12.0, 12.0 * 4**6
 
 
 def shifts_of_classes(
@@ -42,9 +43,11 @@ def shifts_of_classes(
         def gap(shift: float, some: NDArray[np.intp] = some, wanted: float = wanted) -> float:
             return float(drawn(some, shift).mean()) - wanted
 
-        low, high = gap(-_FURTHEST), gap(_FURTHEST)
-        if low >= 0 or high <= 0:
-            shifts[c] = -_FURTHEST if low >= 0 else _FURTHEST
-        else:
-            shifts[c] = brentq(gap, -_FURTHEST, _FURTHEST, xtol=1e-4)
+        sign = -1.0 if gap(0.0) > 0 else 1.0
+        end = _NEAR
+        while sign * gap(sign * end) < 0 and end < _FAR:
+            end *= 4
+        shifts[c] = sign * end
+        if sign * gap(sign * end) > 0:
+            shifts[c] = brentq(gap, *sorted((0.0, sign * end)), xtol=1e-4)
     return shifts

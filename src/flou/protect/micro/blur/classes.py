@@ -52,30 +52,55 @@ class Classes:
         return low, high
 
     def multiples(self, unit: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first and last multiple of the unit that each class can show."""
+        """The first and last multiple of the unit that each class can show; a class with one hides nothing."""
+        first, last = self._multiples(unit)
+        if (first >= last).any():
+            i = int(np.argmax(first >= last))
+            raise ParameterError(
+                f"fewer than two multiples of unit = {unit:g} lie in the class from {self.edges[i]:g} to "
+                f"{self.edges[i + 1]:g}, which would show what it should hide: widen the class, or take a smaller unit."
+            )
+        return first, last
+
+    def _multiples(self, unit: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         first = np.ceil(self.edges[:-1] / unit - 1e-9)
         last = np.ceil(self.edges[1:] / unit - 1e-9) - 1
         if self.closed:
             last[-1] = np.floor(self.edges[-1] / unit + 1e-9)
         if self.positive:
             first = np.maximum(first, 1)
-        if (first > last).any():
-            i = int(np.argmax(first > last))
-            raise ParameterError(
-                f"no multiple of unit = {unit:g} lies in the class from {self.edges[i]:g} to {self.edges[i + 1]:g}: "
-                "widen the class, or take a smaller unit."
-            )
         return first.astype(np.int64), last.astype(np.int64)
+
+    def widened(self, unit: float) -> Classes:
+        """The same classes, those with fewer than two multiples of the unit joined to the next."""
+        found = self
+        while True:
+            first, last = found._multiples(unit)
+            narrow = np.flatnonzero(first >= last)
+            if not len(narrow) or found.n < 2:
+                break
+            # the bound above goes; the last class has none to lose but the one below
+            found = replace(found, edges=np.delete(found.edges, min(int(narrow[0]) + 1, found.n - 1)))
+        if found.n < 2:
+            raise DataError(
+                f"The values fall into fewer than two classes at unit = {unit:g}: take a smaller unit, or give breaks."
+            )
+        return found
 
     def below(self, ceiling: float) -> Classes:
         """The same classes where values at or above a ceiling have one of their own."""
-        edges = np.append(self.edges[self.edges < ceiling], ceiling)
+        # where the class was open its edge was only where draws ended, no bound between people
+        bounds = self.edges[:-1] if self.open_top else self.edges
+        edges = np.append(bounds[bounds < ceiling], ceiling)
         return replace(self, edges=edges, open_top=False, closed=False)
 
-    def rounded(self, values: Floats, number: NDArray[np.int64], unit: float) -> Floats:
-        """Values at the nearest multiple of the unit inside their class."""
-        first, last = self.multiples(unit)
-        return multiple(np.clip(np.rint(values / unit), first[number], last[number]), unit)
+    def rounded(self, values: Floats, number: NDArray[np.int64], unit: float, codes: Floats) -> Floats:
+        """Values at the nearest multiple of the unit inside their class that is no code with a meaning of its own."""
+        first, last = (ends[number] for ends in self.multiples(unit))
+        counts = np.clip(np.rint(values / unit), first, last)
+        for code in np.rint(codes / unit):
+            counts = np.where(counts == code, np.where(counts < last, counts + 1, counts - 1), counts)
+        return multiple(counts, unit)
 
 
 def multiple(count: Floats, unit: float) -> Floats:

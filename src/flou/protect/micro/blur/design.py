@@ -14,7 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
+from flou.engine.values import codes_in
 
 Floats = NDArray[np.float64]
 
@@ -51,8 +53,16 @@ def is_category(column: pl.Series) -> bool:
     return True
 
 
-def build_design(covariates: pl.DataFrame) -> Design:
-    """The design of some columns; collinear ones are refused by name."""
+def without_codes(data: Microdata, covariates: pl.DataFrame) -> pl.DataFrame:
+    """The columns with null where a number means "not applicable"; for a category such a code is a level."""
+    types = data.frame.collect_schema()
+    numeric = [c for c in data.schema.not_applicable if c in covariates.columns and not is_category(covariates[c])]
+    codes = {c: codes_in(types[c], data.schema.not_applicable[c]) for c in numeric}
+    return covariates.with_columns(pl.when(~pl.col(c).is_in(held)).then(pl.col(c)) for c, held in codes.items() if held)
+
+
+def build_design(covariates: pl.DataFrame, n: int) -> Design:
+    """The design of some columns of n records; collinear ones are refused by name."""
     numbers: list[Floats] = []
     codes: list[NDArray[np.int32]] = []
     owners_numbers: list[str] = []
@@ -61,19 +71,16 @@ def build_design(covariates: pl.DataFrame) -> Design:
     for column in covariates:
         if is_category(column):
             coded = _coded(column)
-            n = int(coded.max(initial=-1)) + 1
-            if n == 0:
-                raise DataError(
-                    f"The covariate {column.name!r} has one value alone, which explains nothing: leave it out."
-                )
+            m = int(coded.max(initial=-1)) + 1
+            if m == 0:
+                raise _one_value(column)
             codes.append(coded)
-            n_levels.append(n)
-            owners_codes += [column.name] * n
+            n_levels.append(m)
+            owners_codes += [column.name] * m
         else:
             added = _standardised(column)
             numbers += added
             owners_numbers += [column.name] * len(added)
-    n = covariates.height
     design = Design(
         numbers=np.column_stack(numbers) if numbers else np.zeros((n, 0)),
         codes=np.column_stack(codes) if codes else np.zeros((n, 0), dtype=np.int32),
@@ -177,7 +184,7 @@ def determined(candidate: pl.Series, chosen: Sequence[pl.Series]) -> float:
     """How far a column is given by others: the largest share of its variance that the chosen ones explain, together."""
     if not chosen:
         return 0.0
-    design = build_design(pl.DataFrame(list(chosen)))
+    design = build_design(pl.DataFrame(list(chosen)), len(candidate))
     full = np.column_stack([np.ones(len(candidate)), design.numbers, *_indicators(design)])
     q, _ = np.linalg.qr(full)
     targets = [values for values in _targets(candidate) if values.std() > 0]
@@ -194,4 +201,4 @@ def _targets(candidate: pl.Series) -> list[Floats]:
     if is_category(candidate):
         codes = _coded(candidate)
         return [(codes == level).astype(np.float64) for level in range(-1, int(codes.max(initial=-1)) + 1)]
-    return _standardised(candidate)[:1]
+    return _standardised(candidate)

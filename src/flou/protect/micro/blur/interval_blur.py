@@ -12,7 +12,6 @@ class that it stands in.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
@@ -23,20 +22,18 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.guarantee import Guarantee
 from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Names, Number, Share, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.protect.micro.blur.blurring import Blurring
-from flou.protect.micro.remembered import Remembered
+from flou.protect.micro.blur.design import without_codes
+from flou.protect.micro.blur.promises import blur_promises
 from flou.protect.micro.replaced import schema_of_new_values
-from flou.protect.micro.rows import Amounts, Rows, read_rows
+from flou.protect.micro.rows import Amounts, read_rows
 
 Floats = NDArray[np.float64]
-#: Records from which on it can be told whether a file shows original values.
-_ENOUGH_TO_SEE = 20
 Breaks = Annotated[tuple[Number | dt.date, ...], BeforeValidator(as_tuple)]
 
 
@@ -104,34 +101,35 @@ class IntervalBlur(Protection):
         rows = read_rows(data, (self.column, *self.by, *self._candidates(data)), type(self).__name__)
         held = rows.amounts(self.column)
         self._check(data, held)
+        covariates = without_codes(data, rows.frame.drop(self.column, *self.by))
         blurred, parts = np.full(len(rows), np.nan), []
         strata, uniform = rows.strata(self.by), draw.uniform(rows.ids)
         for number in range(int(strata.max(initial=0)) + 1):
             members = np.flatnonzero(strata == number)
-            part = Blurring.of(self, held.values[members])
-            others = rows.frame.drop(self.column, *self.by)[members] if self.by else rows.frame.drop(self.column)
+            part = Blurring.of(self, held.values[members], held.codes)
+            others = covariates[members] if self.by else covariates
             blurred[members] = part.draw(others, held.values[members], uniform[members])
             parts.append(part)
         new = held.shown(blurred)
         before, after = held.values[held.known], blurred[held.known]
-        covariates = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
+        names = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
         text = "{column} is drawn anew within classes, given {covariates}"
-        if not covariates:
+        if not names:
             text = "{column} is drawn anew within classes; no other column explains it"
         return Outcome(
             rows.put_back({self.column: new}, schema_of_new_values(data, self.column, new)),
-            guarantees=self._guarantees(rows, held, strata, parts),
+            guarantees=blur_promises(self.column, self.unit, rows, held, strata, parts, blurred),
             changes=(Change(self.column, int((before != after).sum())),),
             figures={
                 "n_classes": sum(part.classes.n for part in parts),
-                "n_covariates": len(covariates),
+                "n_covariates": len(names),
                 "sigma": float(f"{max(part.sigma for part in parts):.6g}"),
                 "mean_deviation": float(f"{after.mean() / before.mean() - 1:.4g}") if before.mean() else None,
                 "n_zeros": sum(int(part.zero.sum()) for part in parts),
                 "n_saturated": sum(int(part.full.sum()) for part in parts),
             },
-            notes=(Note(text, {"column": self.column, "covariates": ", ".join(covariates)}),),
-            details={"covariates": covariates, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
+            notes=(Note(text, {"column": self.column, "covariates": ", ".join(names)}),),
+            details={"covariates": names, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
         )
 
     def _candidates(self, data: Microdata) -> tuple[str, ...]:
@@ -139,7 +137,7 @@ class IntervalBlur(Protection):
         for name in (*self.given, *self.by):
             if name in hidden:
                 raise DataError(f"{name!r} is never published or is the weight: give other columns.")
-        return self.given or tuple(c for c in data.columns if c not in (*hidden, self.column))
+        return self.given or tuple(c for c in data.columns if c not in (*hidden, self.column, *self.by))
 
     def _check(self, data: Microdata, held: Amounts) -> None:
         if self.column in data.schema.hidden or self.column == data.schema.weight:
@@ -151,11 +149,20 @@ class IntervalBlur(Protection):
         known = held.values[held.known]
         if not len(known) or not np.isfinite(known).all():
             raise DataError(f"{self.column!r} needs finite values to be blurred; it has none, or infinite ones.")
+        if held.whole and self.saturated is not None and not float(self.saturated).is_integer():
+            raise ParameterError(
+                f"{self.column!r} holds whole numbers, so saturated must be one; it is {self.saturated}."
+            )
         negative = int((known < 0).sum())
         if self.scale == "log" and negative:
             raise DataError(
                 f'{negative:,} values of {self.column!r} are negative and have no log: take scale = "identity", or '
                 "bottom-code them first."
+            )
+        if self._zeros_kept and negative:
+            raise DataError(
+                f"{negative:,} values of {self.column!r} are negative, so zero is no end of them and cannot be kept "
+                'apart: take zeros = "model".'
             )
 
     def _scaled(self, values: Floats) -> Floats:
@@ -163,73 +170,3 @@ class IntervalBlur(Protection):
             return values
         with np.errstate(divide="ignore"):
             return np.log(values)
-
-    def _guarantees(
-        self, rows: Rows, held: Amounts, strata: NDArray[np.int64], parts: list[Blurring]
-    ) -> tuple[Guarantee, ...]:
-        class_of = np.concatenate([part.number for part in parts])
-        members = np.argsort(strata, kind="stable")
-        number = np.empty(len(rows), dtype=np.int64)
-        number[members] = class_of
-        drawn = np.zeros(len(rows), dtype=np.bool_)
-        drawn[members] = np.concatenate([part.has_choice for part in parts])
-        remembered = Remembered(rows.owners, np.column_stack([strata, number, drawn, held.values]))
-
-        def looked_at(data: object) -> Looked | None:
-            """What was known of the records that are left, and their values now; None where these are shown no more."""
-            assert isinstance(data, Microdata)
-            if not _still_amounts(data, self.column):
-                return None
-            was, now = remembered.beside(data, [self.column])
-            stratum, number = was[:, 0].astype(np.int64), was[:, 1].astype(np.int64)
-            return Looked(stratum, number, was[:, 2] > 0, was[:, 3], Amounts.of(data, now[self.column]).values)
-
-        def outside(data: object) -> int:
-            found = looked_at(data)
-            if found is None:
-                return 0
-            wrong = 0
-            for stratum, part in enumerate(parts):
-                here = found.stratum == stratum
-                wrong += int((part.class_of(found.now[here]) != found.number[here]).sum())
-            return wrong
-
-        def off_unit(data: object) -> int:
-            found = looked_at(data)
-            counts = np.zeros(0) if found is None else found.now[found.drawn] / self.unit
-            return int((np.abs(counts - np.rint(counts)) > 1e-6).sum())
-
-        def undone(data: object) -> int:
-            """The records that show their original amount, where nearly all do: the blur was lost on the way."""
-            found = looked_at(data)
-            if found is None:
-                return 0
-            same = found.drawn & (np.abs(found.original - found.now) <= self.unit / 2)
-            enough = found.drawn.sum() >= _ENOUGH_TO_SEE and same.sum() > 0.95 * found.drawn.sum()
-            return int(same.sum()) if enough else 0
-
-        named: dict[str, object] = {"column": self.column}
-        return (
-            Guarantee(Note("every value of {column} stays in its class", named), outside),
-            Guarantee(Note("{column} is shown in multiples of {unit}", {**named, "unit": self.unit}), off_unit),
-            Guarantee(Note("{column} does not show the original values", named), undone),
-        )
-
-
-@dataclass(frozen=True)
-class Looked:
-    """Records of a later file beside what the step knew of them."""
-
-    stratum: NDArray[np.int64]
-    number: NDArray[np.int64]
-    drawn: NDArray[np.bool_]
-    original: Floats
-    now: Floats
-
-
-def _still_amounts(data: Microdata, column: str) -> bool:
-    """Whether a column is there and still holds amounts; dropped or recoded, its values are no longer shown."""
-    if column not in data.columns:
-        return False
-    dtype = data.frame.collect_schema()[column]
-    return dtype.is_numeric() or dtype.is_temporal()

@@ -1,0 +1,101 @@
+"""What an interval blur promises of the final file: values in their class, on the unit, and not the original ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.describe.microdata import Microdata
+from flou.engine.guarantee import Guarantee
+from flou.engine.note import Note
+from flou.protect.micro.blur.blurring import Blurring
+from flou.protect.micro.remembered import Remembered
+from flou.protect.micro.rows import Amounts, Rows
+
+Floats = NDArray[np.float64]
+
+#: Records from which on it can be told whether a file shows original values.
+_ENOUGH_TO_SEE = 20
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Records of a later file beside what the step knew of them."""
+
+    stratum: NDArray[np.int64]
+    number: NDArray[np.int64]
+    #: How often chance shows the original; 1 for zeros and saturated values, which always show it.
+    chance: Floats
+    original: Floats
+    drawn: Floats
+    now: Floats
+
+
+def blur_promises(
+    column: str, unit: float, rows: Rows, held: Amounts, strata: NDArray[np.int64], parts: list[Blurring], drawn: Floats
+) -> tuple[Guarantee, ...]:
+    """The promises of a blur whose strata are `parts`; `drawn` are the values that it gave."""
+    members = np.argsort(strata, kind="stable")
+    number, chance = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    number[members] = np.concatenate([part.number for part in parts])
+    chance[members] = np.concatenate([part.chance[part.number] for part in parts])
+    remembered = Remembered(rows.owners, np.column_stack([strata, number, chance, held.values, drawn]))
+
+    def looked_at(data: object) -> Looked | None:
+        """What was known of the records that are left, and their values now; None where these are shown no more."""
+        assert isinstance(data, Microdata)
+        if not _still_amounts(data, column):
+            return None
+        was, now = remembered.beside(data, [column])
+        places = was[:, 0].astype(np.int64), was[:, 1].astype(np.int64)
+        return Looked(*places, *was[:, 2:].T, now=Amounts.of(data, now[column]).values)
+
+    def outside(data: object) -> int:
+        found = looked_at(data)
+        if found is None:
+            return 0
+        wrong = 0
+        for stratum, part in enumerate(parts):
+            here = found.stratum == stratum
+            now, wanted = found.now[here], found.number[here]
+            # a value that a later step made null is shown no more; one that had none must not get one
+            gone = np.isnan(now) & (wanted >= 0)
+            wrong += int(((part.class_of(now) != wanted) & ~gone).sum())
+        return wrong
+
+    def off_unit(data: object) -> int:
+        found = looked_at(data)
+        counts = np.zeros(0) if found is None else found.now[found.chance < 1] / unit
+        return int((np.abs(counts - np.rint(counts)) > 1e-6).sum())
+
+    def undone(data: object) -> int:
+        """The records that show their original amount although it was not drawn, or where nearly all show it."""
+        found = looked_at(data)
+        if found is None:
+            return 0
+        free = found.chance < 1
+        same = free & (np.abs(found.original - found.now) <= unit / 2)
+        if free.sum() >= _ENOUGH_TO_SEE and same.sum() > 0.95 * free.sum():
+            return int(same.sum())
+        # a later step may draw once more, and then meets the original by chance
+        changed = free & np.isfinite(found.now) & (np.abs(found.now - found.drawn) > 1e-6 * unit)
+        usual = float(found.chance[changed].sum())
+        put_back = int((same & changed).sum())
+        return put_back if put_back > usual + 5 * np.sqrt(usual) else 0
+
+    named: dict[str, object] = {"column": column}
+    return (
+        Guarantee(Note("every value of {column} stays in its class", named), outside),
+        Guarantee(Note("{column} is shown in multiples of {unit}", {**named, "unit": unit}), off_unit),
+        Guarantee(Note("{column} does not show the original values", named), undone),
+    )
+
+
+def _still_amounts(data: Microdata, column: str) -> bool:
+    """Whether a column is there and still holds amounts; dropped or recoded, its values are no longer shown."""
+    if column not in data.columns:
+        return False
+    dtype = data.frame.collect_schema()[column]
+    return dtype.is_numeric() or dtype.is_temporal()

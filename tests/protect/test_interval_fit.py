@@ -57,7 +57,7 @@ def test_fit_is_the_maximum_that_a_general_optimiser_finds(edges: Floats, seed: 
     low, high = _classes(y, edges)
     matrix = _naive_matrix(frame)
     best = minimize(_naive_loss, np.zeros(matrix.shape[1] + 1), (matrix, low, high), method="BFGS", tol=1e-8)
-    design = build_design(frame)
+    design = build_design(frame, frame.height)
     fit = fit_intervals(design.numbers, design.codes, design.n_levels, low, high)
     assert np.allclose(fit.coefficients, best.x[:-1], atol=2e-4)
     assert fit.sigma == pytest.approx(np.exp(best.x[-1]), abs=2e-4)
@@ -70,7 +70,7 @@ def test_coefficients_of_simulated_data_come_back() -> None:
     """Within four standard errors, taken from the curvature of the naive likelihood."""
     frame, y = _simulated(6000, 3)
     low, high = _classes(y, OPEN)
-    design = build_design(frame)
+    design = build_design(frame, frame.height)
     fit = fit_intervals(design.numbers, design.codes, design.n_levels, low, high)
     sd = {c: float(frame[c].std(ddof=0)) for c in ("x", "z")}  # type: ignore[arg-type]
     mean = {c: float(frame[c].mean()) for c in ("x", "z")}  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def _standard_errors(theta: Floats, matrix: Floats, low: Floats, high: Floats) -
 def test_gradient_and_hessian_are_those_of_the_value(edges: Floats) -> None:
     frame, y = _simulated(60, 4)
     low, high = _classes(y, edges)
-    design = build_design(frame)
+    design = build_design(frame, frame.height)
     places = np.array([3])
     theta = np.array([0.4, 0.9, -0.3, 0.2, -0.7, 1.4])
     size = theta.size
@@ -147,7 +147,8 @@ def _log_mass(a: float, b: float) -> float:
 def test_truncated_normal_has_the_quantiles_of_scipy(a: float, b: float) -> None:
     u = np.array([1e-12, 0.001, 0.1, 0.5, 0.9, 0.999, 1 - 1e-12])
     drawn = truncated_normal(np.full(7, a), np.full(7, b), u)
-    assert (drawn >= a).all() and (drawn <= b).all()
+    assert (drawn >= a).all()
+    assert (drawn <= b).all()
     assert (np.diff(drawn) >= 0).all()
     # SciPy's own quantiles lose digits where less than 1e-9 of the law is cut off
     assert np.allclose(drawn, truncnorm(a, b).ppf(u), rtol=1e-7, atol=1e-6)
@@ -169,6 +170,6 @@ def test_a_drawn_value_has_its_share_of_the_law_below_it(a: float, width: float,
 def test_a_covariate_that_gives_the_class_away_is_infeasible() -> None:
     x = np.linspace(-2, 2, 200)
     low, high = _classes(x, OPEN)
-    design = build_design(pl.DataFrame({"x": x}))
+    design = build_design(pl.DataFrame({"x": x}), 200)
     with pytest.raises(Infeasible, match="fewer covariates"):
         fit_intervals(design.numbers, design.codes, design.n_levels, low, high)

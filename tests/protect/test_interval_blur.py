@@ -57,7 +57,7 @@ def test_every_blurred_value_stays_in_its_class(
         assume("unit" not in str(error))
         raise
     before, after = _values(data, "amount"), _values(release, "amount")
-    edges = np.array(release.steps[0].edges)
+    edges = np.array(release.steps[0].edges[0])
     null = np.isnan(before)
     assert (np.isnan(after) == null).all()
     code, zero = before == -9, before == 0
@@ -111,7 +111,7 @@ def test_dates_are_blurred_in_days() -> None:
     release = IntervalBlur("entitlement", given=["age", "gir"], classes=10, scale="identity").protect(APA, secret=1)
     before, after = _values(APA, "entitlement"), _values(release, "entitlement")
     assert after.dtype == before.dtype
-    edges = np.array(release.steps[0].edges)[1:-1].astype("int64").astype("datetime64[D]")
+    edges = np.array(release.steps[0].edges[0])[1:-1].astype("int64").astype("datetime64[D]")
     assert (np.searchsorted(edges, before, side="right") == np.searchsorted(edges, after, side="right")).all()
     assert (before != after).mean() > 0.95
     assert abs((after - before).astype("timedelta64[D]").astype(float).mean()) < 5
@@ -137,7 +137,7 @@ def test_means_of_classes_and_of_the_column_are_kept(column: str) -> None:
     release = IntervalBlur(column, given=given, classes=25).protect(APA, secret=1)
     after = _values(release, column)
     assert after.mean() == pytest.approx(before.mean(), rel=0.01)
-    edges = np.array(release.steps[0].edges)
+    edges = np.array(release.steps[0].edges[0])
     number = np.searchsorted(edges[1:-1], before, side="right")
     number[before == 0] = -1
     for c in range(len(edges) - 1):

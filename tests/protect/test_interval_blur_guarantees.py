@@ -97,7 +97,7 @@ def test_values_that_a_later_step_nulls_break_no_promise() -> None:
 
 
 def test_a_second_blur_in_the_same_classes_may_meet_an_original_by_chance() -> None:
-    edges = flou.Plan([BLUR]).protect(_people(), secret=1).steps[0].edges
+    edges = flou.Plan([BLUR]).protect(_people(), secret=1).steps[0].edges[0]
     again = IntervalBlur("amount", breaks=list(edges), top="open")
     for secret in range(20):
         assert flou.Plan([BLUR, again]).protect(_people(), secret=secret).guarantees

@@ -50,7 +50,8 @@ def blur_promises(
             return None
         was, now = remembered.beside(data, [column])
         places = was[:, 0].astype(np.int64), was[:, 1].astype(np.int64)
-        return Looked(*places, *was[:, 2:].T, now=Amounts.of(data, now[column]).values)
+        chance, original, drawn = was[:, 2:].T
+        return Looked(*places, chance, original, drawn, Amounts.of(data, now[column]).values)
 
     def outside(data: object) -> int:
         found = looked_at(data)

@@ -39,6 +39,8 @@ class Kin:
     original: Any = None
     #: The file as it was before a sample was drawn from it.
     frame: Any = None
+    #: Ratios of the plan's input that rules have put into the file so far.
+    ratios: tuple[Any, ...] = ()
 
 
 class Data(Protocol):

@@ -297,7 +297,10 @@ def _one_step(method: Protection, before: Any, number: int, secret: Secret) -> t
     with native.engine_errors():
         outcome = method._protect(method._accept(before), draws)
         # marks and kin travel with the data whatever the method did with them
-        after = outcome.data.marked(**asdict(before.marks)).with_kin(original=before.kin.original)
+        found, had = outcome.data.kin, before.kin
+        frame = had.frame if found.frame is None else found.frame
+        after = outcome.data.marked(**asdict(before.marks))
+        after = after.with_kin(original=had.original, frame=frame, ratios=found.ratios or had.ratios)
         for guarantee in outcome.guarantees:
             guarantee.prove(after)
     step = Step(

@@ -31,6 +31,7 @@ from flou.engine.release import Change, Outcome
 from flou.protect.micro.blur.classes import multiple
 from flou.protect.micro.derive.evaluate import Evaluation, Floats, parts_with_originals
 from flou.protect.micro.derive.grammar import Column, Rule, read_rule
+from flou.protect.micro.derive.ratios import Ratio, count_given_back, original_values, ratios_of
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Amounts, Rows, read_rows
@@ -42,8 +43,8 @@ class Derive(Protection):
     """Compute columns by rules: `Derive("notpb = original.notpb / original.apa_amount * apa_amount", unit=1)`.
 
     A rule names columns of the file as it is at this step, columns that rules before it computed, and as
-    `original.name` columns of the plan's input. What a rule takes from the input must be one ratio of two of its
-    columns times released ones, within min, max or floor where bounds are wanted.
+    `original.name` columns of the plan's input. Rules that use the input must be ratios of two of its columns
+    times released ones, within min, max or floor where bounds are wanted.
     """
 
     reference: ClassVar[str] = "djiriguian2022"
@@ -66,21 +67,43 @@ class Derive(Protection):
             raise ParameterError(f"two rules compute {', '.join(doubled)}: each column has one rule.")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ParameterError(f"at_least = {self.at_least} lies above at_most = {self.at_most}.")
-        for rule in self._rules:
-            self._check_shape(rule)
+        for i, rule in enumerate(self._rules):
+            self._check_shape(rule, targets[i:])
+        low, high = self._counts
+        if low > high:
+            raise ParameterError(f"no multiple of unit = {self.unit:g} lies from {self.at_least} to {self.at_most}.")
+        if not isinstance(self.zero_division, str) and abs(round(self.zero_division / self.unit) * self.unit
+                                                           - self.zero_division) > 1e-9 * self.unit:  # fmt: skip
+            raise ParameterError(f"zero_division = {self.zero_division} is no multiple of unit = {self.unit:g}.")
         return self
+
+    @property
+    def _counts(self) -> tuple[float, float]:
+        """The first and last multiple of the unit within the bounds."""
+        low = -np.inf if self.at_least is None else np.ceil(self.at_least / self.unit - 1e-9)
+        high = np.inf if self.at_most is None else np.floor(self.at_most / self.unit + 1e-9)
+        return float(low), float(high)
 
     @cached_property
     def _rules(self) -> tuple[Rule, ...]:
         return tuple(read_rule(text) for text in self.rules)
 
-    def _check_shape(self, rule: Rule) -> None:
+    @cached_property
+    def _ratios(self) -> tuple[Ratio, ...]:
+        bounds = multiple(np.array([c for c in self._counts if np.isfinite(c)]), self.unit).tolist()
+        return tuple(r for rule in self._rules for r in ratios_of(rule, self.unit, bounds))
+
+    def _check_shape(self, rule: Rule, later: Sequence[str]) -> None:
         parts = parts_with_originals(rule.expression)
-        if len(parts) > 1:
-            # nobody sees which of them a record shows, so the attack could not follow
+        changed = sorted({c.name for c in rule.columns if not c.original} & set(later)) if parts else []
+        if changed:
             raise ParameterError(
-                f"the rule {rule.text!r} takes {len(parts)} ratios from the plan's input, which cannot be attacked "
-                "together: take one, and bound it by numbers or released columns."
+                f"the rule {rule.text!r} multiplies ratios of the plan's input with {', '.join(changed)}, which it or a "
+                "rule after it computes anew, so that the file would not show what was multiplied: put that rule first."
+            )
+        if len(parts) > 1:
+            raise ParameterError(
+                f"the rule {rule.text!r} takes {len(parts)} ratios from the plan's input: write a rule for each."
             )
         for part in parts:
             powers = sorted(part.originals.values()) if part is not None else []
@@ -100,7 +123,7 @@ class Derive(Protection):
         self._check_names(data, named)
         wanted = [c.name for c in named if not c.original and c.name in data.columns]
         rows = read_rows(data, (*wanted, *(t for t in self.touches if t in data.columns)), type(self).__name__)
-        originals = _originals(data, rows, [c.name for c in named if c.original])
+        originals = original_values(data, rows.owners, [c.name for c in named if c.original])
         values: dict[Column, Floats] = {c: originals[c.name] for c in named if c.original}
         values |= {Column(name): rows.amounts(name).values for name in wanted}
         new: dict[str, pl.Series] = {}
@@ -110,8 +133,9 @@ class Derive(Protection):
             n_zero += zero
             new[rule.target] = column
             values[Column(rule.target)] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        after = rows.put_back(new, self._schema(data, new))
-        recovered = self._recovered(after)
+        earlier = (r for r in data.kin.ratios if r.target not in self.touches)
+        after = rows.put_back(new, self._schema(data, new)).with_kin(ratios=(*earlier, *self._ratios))
+        recovered = count_given_back(after, after.kin.ratios)
         if recovered:
             raise Infeasible(
                 f"Derive gives original amounts back: an intruder computes those of {recovered:,} records or more from "
@@ -142,6 +166,8 @@ class Derive(Protection):
                     )
                 if column.name in closed:
                     raise DataError(f"The rule {rule.text!r} names {column}, which is never published.")
+            if rule.target.startswith(native.RESERVED):
+                raise DataError(f"{rule.target!r} begins like the columns that Flou adds for itself: name another.")
             if rule.target in closed or rule.target == data.schema.weight:
                 raise DataError(f"{rule.target!r} is never published or is the weight: no rule computes it.")
             computed.add(rule.target)
@@ -150,20 +176,23 @@ class Derive(Protection):
         """A derived column and how many of its records divided by zero."""
         evaluation = Evaluation(values, len(rows))
         found = evaluation.of(rule.expression)
-        zero = evaluation.divided_by_zero & ~np.isnan(_missing(rule, values, len(rows)))
+        missing = np.isnan(_missing(rule, values, len(rows)))
+        zero = evaluation.divided_by_zero & ~missing
         n_zero = int(zero.sum())
         if n_zero and self.zero_division == "refuse":
             raise DataError(
                 f"The rule {rule.text!r} divides by zero in {n_zero:,} records. Say what they show: "
                 'zero_division = 0, or "null".'
             )
+        without = int((~np.isfinite(found) & ~zero & ~missing).sum())
+        if without:
+            raise DataError(
+                f"The rule {rule.text!r} has no finite value in {without:,} records that have all its columns. Bound "
+                "what it takes a log or root of, or divides by, with min or max."
+            )
+        found = multiple(np.clip(np.rint(found / self.unit), *self._counts), self.unit)
         if n_zero:
             found = np.where(zero, np.nan if isinstance(self.zero_division, str) else self.zero_division, found)
-        if np.isinf(found).any():
-            raise DataError(f"The rule {rule.text!r} gives values that are not finite. Bound it with min or max.")
-        low = -np.inf if self.at_least is None else self.at_least
-        high = np.inf if self.at_most is None else self.at_most
-        found = multiple(np.rint(np.clip(found, low, high) / self.unit), self.unit)
         whole = float(self.unit).is_integer()
         if rule.target in rows.frame.columns:
             held = rows.frame[rule.target]
@@ -180,43 +209,12 @@ class Derive(Protection):
         for name, column in new.items():
             if name in data.columns:
                 schema = schema_of_new_values(data.with_frame(data.frame, schema), name, column)
+                # a computed value that happens to be 999 is an amount
+                codes = {c: v for c, v in schema.not_applicable.items() if c != name}
+                schema = schema.with_changes(not_applicable=codes)
             else:
                 schema = schema.with_changes(others=(*schema.others, name))
         return schema
-
-    def _recovered(self, data: Microdata) -> int:
-        """How many records an intruder computes back from a file that has the derived columns; 0 where it has not."""
-        from flou.protect.micro.derive.reconstruction import RatioRule, count_recovered, grain_of
-
-        parts = {rule.target: parts_with_originals(rule.expression) for rule in self._rules}
-        used = {c.name for ps in parts.values() for p in ps if p is not None for c in p.powers if not c.original}
-        names = {t for t, ps in parts.items() if ps}
-        if not names or not _numeric(data, names | used):
-            return 0
-        rows = read_rows(data, sorted(names | used), type(self).__name__)
-        held = [c for ps in parts.values() for p in ps if p is not None for c in p.powers if c.original]
-        originals = _originals(data, rows, [c.name for c in held])
-        values = {Column(name): rows.amounts(name).values for name in used}
-        groups: dict[str, list[RatioRule]] = {}
-        worst = 0
-        for target in names:
-            shown = rows.amounts(target).values
-            worst = max(worst, _unchanged(shown, originals, target, self.unit))
-            # a value that stands at a bound tells of the ratio only that it lies beyond
-            at_bound = np.isin(shown, [b for b in (self.at_least, self.at_most) if b is not None])
-            for part in parts[target]:
-                assert part is not None
-                over = next(n for n, power in part.originals.items() if power < 0)
-                grain = grain_of(originals[next(n for n, power in part.originals.items() if power > 0)])
-                factor = np.where(at_bound, 0.0, part.released(values, len(rows)))
-                if grain:
-                    groups.setdefault(over, []).append(RatioRule(shown, factor, grain, self.unit / 2))
-        for over, rules in groups.items():
-            grain = grain_of(originals[over])
-            near = values.get(Column(over), originals[over])
-            if grain:
-                worst = max(worst, count_recovered(originals[over], grain, near, rules))
-        return worst
 
     def _guarantees(self, rows: Rows) -> tuple[Guarantee, ...]:
         remembered = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
@@ -230,7 +228,7 @@ class Derive(Protection):
 
         def recovered(data: object) -> int:
             assert isinstance(data, Microdata)
-            return self._recovered(data) if data.kin.original is not None else 0
+            return count_given_back(data, data.kin.ratios) if data.kin.original is not None else 0
 
         columns: dict[str, object] = {"columns": ", ".join(self.touches)}
         multiples = Note("{columns}: shown in multiples of {unit}", {**columns, "unit": self.unit})
@@ -238,32 +236,9 @@ class Derive(Protection):
         return Guarantee(multiples, off_unit), Guarantee(safe, recovered)
 
 
-def _originals(data: Microdata, rows: Rows, names: Sequence[str]) -> dict[str, Floats]:
-    """Columns of the plan's input as numbers, beside the rows that they belong to."""
-    if not names:
-        return {}
-    original: Microdata = data.kin.original
-    wanted = list(dict.fromkeys(names))
-    unit = original.unit_column
-    read = native.collect(original.frame.select(*dict.fromkeys([unit, *wanted])))
-    remembered = Remembered(read[unit].to_numpy(), np.arange(read.height))
-    places = remembered.of(rows.owners)
-    return {name: Amounts.of(original, read[name]).values[places] for name in wanted}
-
-
 def _missing(rule: Rule, values: Mapping[Column, Floats], n: int) -> Floats:
     """NaN where a column that the rule names has no value."""
     return np.asarray(sum((values[c] * 0.0 for c in rule.columns), np.zeros(n)), dtype=np.float64)
-
-
-def _unchanged(shown: Floats, originals: Mapping[str, Floats], target: str, unit: float) -> int:
-    """Records that show their original amount, where those are most: the column that a rule uses was not blurred."""
-    if target not in originals:
-        return 0
-    before = originals[target]
-    known = np.isfinite(before) & np.isfinite(shown) & (before != 0)
-    same = known & (np.abs(shown - before) <= unit / 2 * (1 + 1e-9))
-    return int(same.sum()) if same.sum() > 0.5 * max(known.sum(), 1) else 0
 
 
 def _numeric(data: Microdata, names: set[str]) -> bool:

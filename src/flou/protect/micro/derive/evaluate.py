@@ -104,6 +104,13 @@ def parts_with_originals(expression: Expression) -> list[Monomial | None]:
     return [None] if _names_original(expression) else []
 
 
+def is_floored(expression: Expression) -> bool:
+    """Whether a rule shows the whole part of what it takes from the plan's input."""
+    if not isinstance(expression, Call) or not _names_original(expression):
+        return False
+    return expression.name == "floor" or any(is_floored(a) for a in expression.arguments)
+
+
 def _names_original(expression: Expression) -> bool:
     if isinstance(expression, Call):
         return any(_names_original(a) for a in expression.arguments)

@@ -74,6 +74,10 @@ def _columns(expression: Expression) -> Iterator[Column]:
             yield from _columns(argument)
 
 
+#: Signs, numbers and names that a rule may have: what reads and computes it goes as deep as it is long.
+_MOST_TOKENS = 200
+
+
 def read_rule(text: str) -> Rule:
     """A rule from its text; a fault is shown where it stands."""
     return _Reader(text).rule()
@@ -94,6 +98,11 @@ class _Reader:
             kind = str(found.lastgroup)
             self._tokens.append(("name" if kind == "quoted" else kind, found[kind], found.start(kind)))
             at = found.end()
+            if len(self._tokens) > _MOST_TOKENS:
+                raise ParameterError(
+                    f"the rule {text[:40]!r}… is too long: it has more than {_MOST_TOKENS} signs, numbers and names. "
+                    "Split it into several rules."
+                )
         self._next = 0
 
     def _fault(self, what: str, at: int) -> ParameterError:

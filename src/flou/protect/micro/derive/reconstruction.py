@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 MIN_LEFT, MIN_SPAN = 3, 0.01
 #: How far beyond the released and the true value the intruder still looks.
 _WINDOW = 0.1
+#: The share of amounts that must have a grain.
+_NEARLY_ALL = 0.9
 #: Records that may come back before the search ends: the rule fails at the first.
 _ENOUGH = 1_000
 
@@ -41,11 +43,15 @@ class RatioRule:
 
 
 def grain_of(values: Floats) -> float:
-    """The largest decimal step of which all values are multiples, 1,000 to 0.0001; 0 where they have none."""
+    """The largest decimal step of which nearly all values are multiples, 1,000 to 0.0001; 0 where they have none.
+
+    Nearly all: a few odd amounts among cents do not keep an intruder from looking for cents.
+    """
     known = values[np.isfinite(values)]
     for step in (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001, 0.0001):
         counts = known / step
-        if (np.abs(counts - np.rint(counts)) <= 1e-6 * np.maximum(1.0, np.abs(counts) * 1e-6)).all():
+        multiples = np.abs(counts - np.rint(counts)) <= 1e-6 * np.maximum(1.0, np.abs(counts) * 1e-6)
+        if multiples.sum() >= _NEARLY_ALL * len(known):
             return step
     return 0.0
 
@@ -80,8 +86,10 @@ def _count_recovered(denominator, grain, near, shown, factor, grains, slacks):  
     recovered = 0
     for i in range(denominator.size):
         y = denominator[i]
-        if not _possible(y, shown[i], factor[i], grains, slacks):
-            continue  # changed since by another step: the intruder's picture of it is wrong
+        for r in range(slacks.size):
+            # changed since by another step: what this rule says of the record is wrong
+            if not _possible(y, shown[i, r : r + 1], factor[i, r : r + 1], grains[r : r + 1], slacks[r : r + 1]):
+                factor[i, r] = 0.0
         # a tenth, and a few steps where the amount is small beside its grain
         first = max(1, min(math.ceil((1.0 - _WINDOW) * min(y, near[i]) / grain), math.floor(y / grain) - MIN_LEFT))
         last = max(math.floor((1.0 + _WINDOW) * max(y, near[i]) / grain), math.ceil(y / grain) + MIN_LEFT)

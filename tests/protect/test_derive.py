@@ -1,0 +1,164 @@
+"""What a derived column must hold, and which rules must be refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import flou
+from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, ParameterError
+from flou.protect import Derive
+
+ROWS: dict[str, list[Any]] = {
+    "pid": [1, 2, 3, 4, 5],
+    "name": ["a", "b", "c", "d", "e"],
+    "n": [10, 25, None, 40, 7],
+    "m": [4.0, 0.0, 2.0, None, -2.5],
+    "code": [1, 2, 99, 4, 5],
+    "g": ["x", "y", "x", "y", "x"],
+    "w": [1.0, 1.0, 2.0, 2.0, 3.0],
+}
+
+
+def _data(**roles: Any) -> flou.Microdata:
+    held: dict[str, Any] = {"id": "pid", "identifiers": ["name"], "others": ["code"], "not_applicable": {"code": [99]},
+                            "weight": "w"}  # fmt: skip
+    return flou.Microdata(pl.DataFrame(ROWS), **(held | roles))
+
+
+def _derived(rules: str | list[str], column: str, **settings: Any) -> list[Any]:
+    release = Derive(rules, **settings).protect(_data(), secret=1)
+    return list(release.to_frame(reveal=True).sort("pid")[column].to_list())
+
+
+def _refused(rules: str | list[str], match: str, error: type[FlouError] = DataError, **settings: Any) -> None:
+    with pytest.raises(error, match=match):
+        Derive(rules, **settings).protect(_data(), secret=1)
+
+
+def test_nulls_and_not_applicable_codes_give_nulls() -> None:
+    assert _derived("z = n + m", "z") == [14, 25, None, None, 4]
+    assert _derived("z = min(n, 1)", "z") == [1, 1, None, 1, 1], "null is not a large number"
+    assert _derived("z = n * 0", "z") == [0, 0, None, 0, 0]
+    assert _derived("z = code", "z") == [1, 2, None, 4, 5]
+
+
+def test_division_by_zero_is_refused_or_says_what_is_shown() -> None:
+    _refused("z = n / m", r"divides by zero in 1 records.*zero_division")
+    assert _derived("z = n / m", "z", zero_division="null") == [2, None, None, None, -3]
+    assert _derived("z = n / m", "z", zero_division=5) == [2, 5, None, None, -3]
+    assert _derived("z = min(n / m, 1)", "z", zero_division=5) == [1, 5, None, None, -3], "wherever it stands"
+    assert _derived("z = n / m", "z", zero_division=-1, at_least=0) == [2, -1, None, None, 0], "a mark is no value"
+    _refused("z = n / m", "multiple of unit", ParameterError, zero_division=0.5)
+    _refused(["z = n", "y = n / (z - n)"], "divides by zero in 4 records")
+    assert _derived("z = (m - m) / m", "z", zero_division=7) == [0, 7, 0, None, 0], "nothing over nothing as well"
+
+
+def test_values_that_are_no_numbers_are_refused() -> None:
+    _refused("z = log(n - 10)", "no finite value in 2 records")
+    _refused("z = sqrt(m)", "no finite value in 1 records")
+    _refused("z = exp(n * 1000)", "no finite value in 4 records")
+    assert _derived("z = sqrt(max(m, 0))", "z") == [2, 0, 1, None, 0]
+
+
+def test_bounds_hold_after_rounding() -> None:
+    assert _derived("z = n", "z", at_least=8.5, at_most=24.5) == [10, 24, None, 24, 9]
+    assert _derived("z = n", "z", at_least=10, at_most=30, unit=10.0) == [10, 20, None, 30, 10]
+    _refused("z = n", "no multiple", ParameterError, at_least=11, at_most=19, unit=10.0)
+
+
+def test_values_are_multiples_of_the_unit() -> None:
+    assert _derived("z = n / 3", "z", unit=0.1) == [3.3, 8.3, None, 13.3, 2.3], "the nearest decimal numbers"
+    assert _derived("z = n", "z", unit=20.0) == [0, 20, None, 40, 0], "halves to the even multiple"
+    assert Derive("z = n / 3", unit=0.1).protect(_data(), secret=1).to_frame().schema["z"] == pl.Float64
+    assert Derive("z = m").protect(_data(), secret=1).to_frame().schema["z"] == pl.Int64
+    _refused("n = n / 3", "whole numbers", ParameterError, unit=0.1)
+    _refused("g = n", "computes numbers")
+
+
+def test_rules_are_carried_out_in_their_order() -> None:
+    """A rule sees what was computed before it, rounded as it will be shown, and else the file as it came."""
+    assert _derived(["n = n / 3", "z = n * 3"], "z", unit=1.0) == [9, 24, None, 39, 6]
+    assert _derived(["z = n * 3", "n = n / 3"], "z", unit=1.0) == [30, 75, None, 120, 21]
+    assert _derived(["a = 1", "b = a + 1", "a2 = b + a"], "a2") == [3] * 5
+    _refused(["b = a + 1", "a = 1"], "names a, which is not in the data")
+
+
+def test_new_columns_are_published_and_others_untouched() -> None:
+    release = Derive("total = n + code").protect(_data(), secret=1)
+    assert release.to_frame().columns[-1] == "total"
+    assert release.data.schema.others == ("code", "total")
+    assert release.to_frame(reveal=True).drop("total").sort("pid").equals(_data().to_frame())
+
+
+def test_a_computed_value_is_no_not_applicable_code() -> None:
+    release = Derive("code = n + 59").protect(_data(), secret=1)
+    assert release.to_frame(reveal=True).sort("pid")["code"].to_list() == [69, 84, None, 99, 66]
+    assert "code" not in release.data.schema.not_applicable
+
+
+def test_columns_that_are_missing_or_hidden_are_refused() -> None:
+    _refused("z = nn + 1", "names nn, which is not in the data.*'n'")
+    _refused("z = original.nn / original.m * m", "original.nn, which is not in the plan's input")
+    _refused("z = pid", "never published")
+    _refused("z = original.pid / original.m * m", "never published")
+    _refused("z = n / original.pid * original.m", "never published")
+    _refused("pid = n", "never published")
+    _refused("name = n", "never published")
+    _refused("w = n", "is the weight")
+    _refused("z = g + 1", "numbers or dates")
+    _refused("__flou_unit = n", "Flou adds for itself")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "z = original.n", "z = original.n * m", "z = original.n / m", "z = m / original.n", "z = 2 * original.n / 2",
+        "z = original.n / original.m", "z = original.n / original.m * 100", "z = original.n + m", "z = original.n - n",
+        "z = original.n * original.m * n", "z = original.n / original.m / original.code * n", "z = abs(original.n)",
+        "z = original.n / original.n * n * original.m", "z = exp(log(original.n))", "z = original.n * n / n",
+        "z = min(original.n, m)", "z = floor(original.n)", "z = max(m, original.n / original.m)",
+        "z = -original.n", "z = (original.n + 0) / original.m * m", "z = m / (original.m / original.n) + original.n",
+        "z = sqrt(original.n / original.m * m)", "z = original.n / original.m * m + 1",
+        "z = max(original.n / original.m * m, original.n / original.m * m)",
+        "m = original.n / original.m * m",
+    ],
+)  # fmt: skip
+def test_rules_that_show_the_input_in_other_shapes_are_refused(rule: str) -> None:
+    with pytest.raises(ParameterError, match="ratio"):
+        Derive(rule)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "z = original.n / original.m * m", "z = m / original.m * original.n", "z = m / (original.m / original.n)",
+        "z = -(original.n * m / original.m)", "z = 12 * n * m * original.n / original.m",
+        "z = max(0, min(original.n / original.m * m, n))", "z = floor(original.n / original.m * m)",
+        "z = original.n / original.n * n", "z = n + m",
+    ],
+)  # fmt: skip
+def test_ratios_in_any_writing_are_read(rule: str) -> None:
+    assert Derive(rule).rules == (rule,)
+
+
+def test_factors_that_a_later_rule_changes_are_refused() -> None:
+    """An intruder knows the rules and undoes the second; the attack would look at the file alone."""
+    with pytest.raises(ParameterError, match="computes anew"):
+        Derive(["z = original.n / original.m * m", "m = 3.7 * m + 7"])
+    assert Derive(["m = 3.7 * m + 7", "z = original.n / original.m * m"])
+
+
+def test_two_rules_for_one_column_and_wrong_bounds_are_refused() -> None:
+    for rules, settings in ((["z = n", "z = m"], {}), (["z = n"], {"at_least": 2, "at_most": 1})):
+        with pytest.raises(ParameterError):
+            Derive(rules, **settings)
+
+
+def test_a_later_step_that_leaves_the_unit_breaks_the_promise() -> None:
+    coarse, fine = Derive("z = n", unit=5.0), Derive("z = n / 3", unit=2.0)
+    with pytest.raises(GuaranteeBrokenError, match="multiples of 5"):
+        flou.Plan([coarse, fine]).protect(_data(), secret=1)
+    assert flou.Plan([coarse, Derive("z = z * 2", unit=5.0)]).protect(_data(), secret=1).guarantees

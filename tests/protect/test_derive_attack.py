@@ -1,0 +1,157 @@
+"""The attack on derived columns: against a naive one on small cases, and on planted leaks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+import flou
+from flou.engine.errors import Infeasible
+from flou.protect import Derive, IntervalBlur
+from flou.protect.micro.derive.reconstruction import RatioRule, count_recovered, grain_of
+
+Floats = NDArray[np.float64]
+CENT = Fraction(1, 100)
+RATIO = "original.notpb / original.apa_amount * apa_amount"
+
+
+def _whole(value: Fraction) -> int:
+    """A number in parts of two million, of which all numbers here are multiples."""
+    assert 2_000_000 % value.denominator == 0
+    return int(value * 2_000_000)
+
+
+def _naive(y: Fraction, near: Fraction, shown: list[Fraction], factors: list[Fraction], slack: Fraction) -> bool:
+    """Whether an amount comes back: every fraction x/y in cents that gives the shown values is written down."""
+    first, last = Fraction(9, 10) * min(y, near), Fraction(11, 10) * max(y, near)
+    left = []
+    numerators = np.arange(2000)
+    for count in range(1, 2000):
+        guess = count * CENT
+        if not (first <= guess <= last or abs(guess - y) <= 3 * CENT):
+            continue
+        # |x f / guess - d| <= slack for some numerator x, in whole numbers
+        fits = [
+            (np.abs(numerators * _whole(f) - _whole(d * guess * 100)) <= _whole(slack * guess * 100)).any()
+            for d, f in zip(shown, factors, strict=True)
+        ]
+        if all(fits):
+            left.append(guess)
+    return len(left) < 3 or max(left) - min(left) < y / 100
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 1000), Fraction(1, 100), Fraction(3, 100), Fraction(1, 10), Fraction(1)])
+@pytest.mark.parametrize("n_rules", [1, 2])
+def test_the_count_is_that_of_a_naive_reconstruction(unit: Fraction, n_rules: int) -> None:
+    rng = np.random.default_rng(int(1000 * unit) + n_rules)
+    cases = []
+    for _ in range(12):
+        y, near = (Fraction(int(v), 100) for v in rng.integers(20, 250, 2))
+        near = y + (near - y) / 20
+        xs = [Fraction(int(v), 100) for v in rng.integers(0, int(y * 100) + 1, n_rules)]
+        factors = [Fraction(int(v), 100) for v in rng.integers(20, 300, n_rules)]
+        shown = [round(x / y * f / unit) * unit for x, f in zip(xs, factors, strict=True)]
+        cases.append((y, near, shown, factors))
+    wanted = [_naive(*case, unit / 2) for case in cases]
+    for (y, near, shown, factors), back in zip(cases, wanted, strict=True):
+        rules = [
+            RatioRule(np.array([float(d)]), np.array([float(f)]), 0.01, float(unit) / 2)
+            for d, f in zip(shown, factors, strict=True)
+        ]
+        found = count_recovered(np.array([float(y)]), 0.01, np.array([float(near)]), rules)
+        assert found == back, (y, near, shown, factors)
+    if unit == Fraction(1, 1000) and n_rules == 2:
+        assert sum(wanted) > 6, "cases of which none comes back would test little"
+
+
+def test_grain_of_amounts() -> None:
+    assert grain_of(np.array([1.25, 3.1, np.nan, 7])) == 0.01
+    assert grain_of(np.array([1200.0, 300, 0])) == 100
+    assert grain_of(np.random.default_rng(1).random(50)) == 0
+    cents = np.round(np.random.default_rng(2).uniform(0, 900, 200), 2)
+    assert grain_of(np.append(cents, 12.345678)) == 0.01, "one odd amount hides no other"
+
+
+APA = flou.datasets.apa(4_000)
+BLUR = IntervalBlur("apa_amount", given=["gir", "couple"])
+
+
+def _given_back(*steps: Any, data: flou.Microdata = APA) -> None:
+    with pytest.raises(Infeasible, match="gives original amounts back"):
+        flou.Plan(steps).protect(data, secret=1)
+
+
+def test_exact_ratios_are_refused_and_rounded_ones_accepted() -> None:
+    _given_back(BLUR, Derive(f"notpb = {RATIO}", unit=1e-6))
+    _given_back(BLUR, Derive(f"share = {RATIO}", unit=1e-6))
+    release = flou.Plan([BLUR, Derive(f"notpb = {RATIO}", unit=1.0)]).protect(APA, secret=1)
+    before, after = (f.sort("pid") for f in (APA.to_frame(), release.to_frame(reveal=True)))
+    kept = after.filter(pl.col("apa_amount") > 200)
+    joined = kept.join(before, on="pid")
+    gap = joined["notpb"] / joined["apa_amount"] - joined["notpb_right"] / joined["apa_amount_right"]
+    assert gap.abs().max() < 0.6 / 200, "the ratio is kept to the unit"  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        f"z = floor({RATIO} * 1000000)",
+        f"z = max(0, min({RATIO} * 1000000, 1000000000))",
+        f"z = min(floor({RATIO} * 1000000), 1000000000)",
+        f"z = -1000000 * {RATIO}",
+    ],
+)
+def test_exact_ratios_in_disguise_are_refused(rule: str) -> None:
+    _given_back(BLUR, Derive(rule, unit=1.0))
+    _given_back(BLUR, Derive(rule, unit=0.001))
+
+
+def test_the_whole_part_of_a_ratio_is_as_safe_as_a_rounded_one() -> None:
+    assert flou.Plan([BLUR, Derive(f"z = floor({RATIO})", unit=1.0)]).protect(APA, secret=1).guarantees
+    assert flou.Plan([BLUR, Derive(f"z = floor({RATIO})", unit=0.01)]).protect(APA, secret=1).guarantees
+
+
+def test_one_odd_amount_does_not_stop_the_attack() -> None:
+    odd = APA.to_frame().with_columns(notpb=pl.when(pl.col("pid") == 1).then(12.345678).otherwise("notpb"))
+    _given_back(BLUR, Derive(f"notpb = {RATIO}", unit=1e-6), data=flou.Microdata(odd, APA.schema))
+
+
+@pytest.mark.parametrize("name", ["notpb", "copy"])
+@pytest.mark.parametrize("times", ["", " * 12"])
+def test_a_factor_that_was_not_blurred_is_found(name: str, times: str) -> None:
+    """The ratio times its own denominator is the numerator, under whatever name and in whatever unit."""
+    _given_back(Derive(f"{name} = {RATIO}{times}"))
+
+
+def _amounts(n: int, seed: int) -> flou.Microdata:
+    """Amounts of some euros in cents, four parts of each, and a blurred one beside it that is no part of the plan."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(20_000, 60_000, n)
+    held: dict[str, Any] = {f"x{i}": rng.integers(1, y) / 100 for i in range(4)}
+    return flou.Microdata(pl.DataFrame({"pid": np.arange(n), "y": y / 100, **held}), id="pid")
+
+
+#: Rules that say little one by one: each leaves one amount in ten.
+FOUR = [f"z{i} = original.x{i} / original.y * y" for i in range(4)]
+BLUR_Y = IntervalBlur("y", classes=10)
+
+
+def test_rules_that_leak_together_are_found() -> None:
+    data = _amounts(60, 1)
+    for rule in FOUR:
+        assert flou.Plan([BLUR_Y, Derive(rule, unit=0.001)]).protect(data, secret=1).steps[-1].n_recovered == 0
+    _given_back(BLUR_Y, Derive(FOUR, unit=0.001), data=data)
+
+
+def test_rules_that_leak_together_are_found_in_several_steps() -> None:
+    data = _amounts(60, 1)
+    _given_back(BLUR_Y, *(Derive(rule, unit=0.001) for rule in FOUR), data=data)
+    first = flou.Plan([BLUR_Y, *(Derive(rule, unit=0.001) for rule in FOUR[:2])])
+    rest = flou.Plan([Derive(rule, unit=0.001) for rule in FOUR[2:]])
+    with pytest.raises(Infeasible, match="gives original amounts back"):
+        rest.protect(first.protect(data, secret=1), secret=1)

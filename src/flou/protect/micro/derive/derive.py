@@ -98,8 +98,8 @@ class Derive(Protection):
         changed = sorted({c.name for c in rule.columns if not c.original} & set(later)) if parts else []
         if changed:
             raise ParameterError(
-                f"the rule {rule.text!r} multiplies ratios of the plan's input with {', '.join(changed)}, which it or a "
-                "rule after it computes anew, so that the file would not show what was multiplied: put that rule first."
+                f"the rule {rule.text!r} multiplies ratios of the plan's input with {', '.join(changed)}, which it or "
+                "a rule after it computes anew: the file would not show what was multiplied. Put that rule first."
             )
         if len(parts) > 1:
             raise ParameterError(

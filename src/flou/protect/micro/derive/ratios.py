@@ -65,8 +65,7 @@ def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
         return 0
     names = sorted({r.target for r in held}.union(*(r.released for r in held)))
     rows = read_rows(data, names, "Derive")
-    released = {n for r in held for n in r.released if n in data.kin.original.columns}
-    originals = original_values(data, rows.owners, [*(n for r in held for n in r.part.originals), *sorted(released)])
+    originals = original_values(data, rows.owners, [n for r in held for n in r.part.originals])
     values = {Column(name): rows.amounts(name).values for name in names}
     groups: dict[str, list[RatioRule]] = {}
     worst = 0
@@ -74,8 +73,8 @@ def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
         shown = values[Column(ratio.target)]
         middle, slack = ratio.reading(shown)
         worst = max(worst, _unchanged(shown, ratio.part.coefficient * originals[ratio.numerator]))
-        for name in ratio.released & set(originals):
-            worst = max(worst, _unchanged(values[Column(name)], originals[name]))
+        if ratio.over in ratio.released:
+            worst = max(worst, _unchanged(values[Column(ratio.over)], originals[ratio.over]))
         grain = grain_of(originals[ratio.numerator])
         factor = np.where(np.isin(shown, ratio.bounds), 0.0, ratio.part.released(values, len(rows)))
         if grain:

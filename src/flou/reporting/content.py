@@ -11,6 +11,7 @@ from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.overview import ColumnOverview, Overview
 from flou.engine.comparison import ComparisonResult
+from flou.engine.guarantee import Proof
 from flou.engine.release import Step
 from flou.engine.result import Result, RiskResult
 from flou.engine.values import settings_text
@@ -83,7 +84,9 @@ class Content(RiskSection, UtilitySection):
         """What the verdict does not say, for those who sign."""
         words = self.words
         out = []
-        left = left_open((r for r in self.results if r.measured_on == "release"), self.release.data.schema.sensitive)
+        # of a sample the frame protects: that is where measures close attacks
+        judged = "release" if self.release.data.kin.frame is None else "frame"
+        left = left_open((r for r in self.results if r.measured_on == judged), self.release.data.schema.sensitive)
         if left:
             names = ", ".join(words(attack.title) for attack in left)
             out.append(words("No measure of the release closes these attacks: {names}.", names=names))
@@ -156,6 +159,18 @@ class Content(RiskSection, UtilitySection):
             lines.append(self.words("{n} records dropped ({share})", n=n_dropped, share=share))
         return lines or [self.words("nothing changed")]
 
+    def proofs(self) -> list[tuple[str, list[Proof]]]:
+        """What was promised and proven, by the file that it holds for."""
+        held = self.release.guarantees
+        parts = (
+            ("Guarantees, checked on the final file", [p for p in held if not p.guarantee.on_frame]),
+            (
+                "Guarantees, checked on the file that the sample was drawn from",
+                [p for p in held if p.guarantee.on_frame],
+            ),
+        )
+        return [(self.words(heading), proofs) for heading, proofs in parts if proofs]
+
     def secret(self) -> str:
         """What is said about the secret: never its value."""
         origins = {
@@ -178,5 +193,5 @@ class Content(RiskSection, UtilitySection):
 def _masked(value: Any) -> Any:
     """A parameter without the mappings in it, however deep; those that are methods keep their other parameters."""
     if isinstance(value, Mapping):
-        return {k: _masked(v) for k, v in value.items()} if "method" in value else "…"
+        return {k: _masked(v) for k, v in value.items()} if "method" in value or not value else "…"
     return [_masked(v) for v in value] if isinstance(value, list | tuple) else value

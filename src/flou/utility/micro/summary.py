@@ -265,7 +265,7 @@ _MEANS = (
     Shown("nulls_original", "no value, original", "share"),
     Shown("nulls_released", "no value, release", "share"),
 )
-_GROUPS = (Shown("by", "by", "column"), Shown("group", "group", "value"), _COLUMN, *_N, *_MEAN, *_DEVIATION)
+_GROUPS = (Shown("by", "by", "column"), Shown("group", "group", "value"), _COLUMN, *_MEAN, *_DEVIATION, *_N)
 _QUANTILES = (
     _COLUMN,
     Shown("quantile", "quantile", "share"),

@@ -17,6 +17,7 @@ import polars as pl
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
+from flou.engine import native
 from flou.engine.errors import DataError, Infeasible, ParameterError
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Claim, Protection
@@ -27,6 +28,8 @@ from flou.engine.values import text_of
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Rows, read_rows
+
+_SIZE = f"{native.RESERVED}size"
 
 
 class RandomCode(Protection):
@@ -77,8 +80,8 @@ class RandomCode(Protection):
 
     def _small(self, areas: pl.Series) -> list[str]:
         """The areas to hide: those below the size, and the smallest others until they are enough together."""
-        sizes = areas.drop_nulls().value_counts(name="n").sort(["n", self.column])
-        names, counts = sizes[self.column].to_list(), sizes["n"].to_numpy()
+        sizes = areas.drop_nulls().value_counts(name=_SIZE).sort([_SIZE, self.column])
+        names, counts = sizes[self.column].to_list(), sizes[_SIZE].to_numpy()
         n = int((counts < self.min_size).sum())
         if n == 0:
             return []
@@ -95,8 +98,8 @@ class RandomCode(Protection):
 
     def _shown_in_full(self, small: frozenset[str], rows: Rows, areas: pl.Series) -> Guarantee:
         """No area that held too few units stands in the file."""
-        sizes = areas.drop_nulls().value_counts(name="n")
-        few = small | set(sizes.filter(pl.col("n") < self.min_size)[self.column].to_list())
+        sizes = areas.drop_nulls().value_counts(name=_SIZE)
+        few = small | set(sizes.filter(pl.col(_SIZE) < self.min_size)[self.column].to_list())
 
         def violations(data: object) -> int:
             assert isinstance(data, Microdata)
@@ -132,20 +135,25 @@ def matched_by_size(area: np.ndarray, code: np.ndarray) -> int:
     """People whose area an intruder finds by matching codes to areas of like size, beyond what chance gives.
 
     Both are ordered by size; the first code is taken for the largest area, and so on. By chance he is right as
-    often as one who names the largest area for everybody, give or take five standard errors.
+    often as codes and areas meet when people are dealt out, give or take five standard errors; people of the
+    largest area are counted apart, or they would hide that a few of the others are found.
     """
     if not len(area):
         return 0
     codes, coded = np.unique(code, return_inverse=True)
-    by_area = np.argsort(-np.bincount(area), kind="stable")
-    by_code = np.argsort(-np.bincount(coded), kind="stable")
+    n_areas, n_codes = np.bincount(area), np.bincount(coded)
+    by_area, by_code = np.argsort(-n_areas, kind="stable"), np.argsort(-n_codes, kind="stable")
     guess = np.full(len(codes), -1)
     n = min(len(by_area), len(by_code))
     guess[by_code[:n]] = by_area[:n]
-    hits = int((guess[coded] == area).sum())
-    chance = float(np.bincount(area).max()) / len(area)
-    usual = chance * len(area) + 5 * np.sqrt(len(area) * chance * (1 - chance)) + 1
-    return hits if hits > usual else 0
+    right = guess[coded] == area
+    usual = np.where(guess >= 0, n_codes * n_areas[guess] / len(area), 0.0)
+    largest = guess == by_area[0]
+    for some in (largest, ~largest):
+        hits, chance = int(right[some[coded]].sum()), float(usual[some].sum())
+        if hits > chance + 5 * np.sqrt(chance) + 1:
+            return int(right.sum())
+    return 0
 
 
 def _figures(n_areas: int, n_records: int, n_codes: int) -> dict[str, int]:

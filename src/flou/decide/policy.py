@@ -82,7 +82,10 @@ class Policy(Parameters):
                 raise ParameterError("judge was given a release and the result of another one: measure this release.")
             if any(r.data is not release.data for r in measured if isinstance(r, ComparisonResult)):
                 raise ParameterError("judge was given a release and the comparison of another one: compare this one.")
-        reasons = [self._judge_rule(rule, measured) for rule in self.rules]
+        known = [r.data for r in results if isinstance(r, RiskResult | ComparisonResult | Release)]
+        # of a release that is no sample the frame is the release itself
+        sampled = any(d.marks.frame or d.kin.frame is not None for d in known)
+        reasons = [self._judge_rule(rule, measured, sampled) for rule in self.rules]
         test_only = any(r.test_only for r in results)
         if test_only:
             note = Note("made with a test seed, which anybody can guess: no policy releases it")
@@ -91,15 +94,15 @@ class Policy(Parameters):
         judged = tuple(r.data for r in results if isinstance(r, RiskResult | Release) and r.data.released)
         return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count, judged)
 
-    def _judge_rule(self, rule: Rule, results: Sequence[Result]) -> Reason:
+    def _judge_rule(self, rule: Rule, results: Sequence[Result], sampled: bool) -> Reason:
         fitting = [r for r in results if rule.fits(r)]
-        # of a release that is no sample the frame is the release itself
-        sampled = any(r.measured_on == "frame" for r in results)
         judged = rule.on if sampled else "release"
         after = [r for r in fitting if r.measured_on == judged]
         if not after:
             values: dict[str, object] = {"method": rule.title, "settings": settings_text(rule.settings)}
-            if fitting:
+            if fitting and judged == "frame":
+                note = Note("{method} was not measured in the file that the sample was drawn from", values)
+            elif fitting:
                 note = Note("{method} was measured on the original only, not on the release", values)
             else:
                 note = Note("{method} was not measured with what the policy asks for ({settings})", values)

@@ -51,6 +51,8 @@ class Sample(Protection):
 
     def _weight(self, data: Microdata) -> str:
         name = self.weight or data.schema.weight or "weight"
+        if name.startswith(native.RESERVED):
+            raise ParameterError(f"weight = {name!r} begins like the columns that Flou adds for itself: name another.")
         if data.schema.weight not in (None, name):
             raise ParameterError(f"weight = {name!r}, but the schema declares the weight {data.schema.weight!r}.")
         if data.schema.weight is None and name in data.columns:
@@ -112,10 +114,12 @@ def draw_sample(strata: np.ndarray, order: np.ndarray, start: float, share: floa
 
 
 def changed_since(data: Microdata, weight: str) -> int:
-    """Records of a sample that differ from those of its frame in a column that both have."""
+    """Records of a sample that differ from those of its frame in a column that both have, or that came back."""
     frame = data.kin.frame
     if frame is None:
         return 0
+    if _back_again(data, frame, weight):
+        return data.n_records
     names = [c for c in data.columns if c in frame.columns and c != weight]
     unit = frame.numbered().unit_column
     read = native.collect(frame.numbered().frame.select(*dict.fromkeys([unit, *names])))
@@ -127,3 +131,10 @@ def changed_since(data: Microdata, weight: str) -> int:
             return now.height
         wrong |= was.ne_missing(now[name]).to_numpy()
     return int(wrong.sum())
+
+
+def _back_again(data: Microdata, frame: Microdata, weight: str) -> bool:
+    """Whether a column of the plan's input that a step before the sample dropped is there again."""
+    original = data.kin.original
+    new = [c for c in data.columns if c not in frame.columns and c != weight]
+    return original is not None and any(c in original.columns for c in new)

@@ -21,7 +21,7 @@ from flou.engine.comparison import ComparisonResult
 from flou.engine.data import Data, DataKind, data_kind
 from flou.engine.errors import DataError, ParameterError, SecretError, did_you_mean
 from flou.engine.guarantee import Guarantee
-from flou.engine.parameters import Parameters, as_tuple
+from flou.engine.parameters import Parameters, as_tuple, is_secret
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release, Step, Trail
@@ -63,7 +63,13 @@ class Method(Parameters):
         fields = type(self).model_fields
         plain = self.model_dump(mode="python", exclude_none=True)
         shown = self.shown_settings() if masked else plain
-        changed = [n for n in plain if fields[n].is_required() or getattr(self, n) != fields[n].get_default()]
+        changed = [
+            n
+            for n in plain
+            if fields[n].is_required()
+            or getattr(self, n) != fields[n].get_default()
+            or (masked and is_secret(type(self), n))  # left out it would tell that it has its default
+        ]
         return {"method": self.name(), **{n: plain_lists(shown[n]) for n in changed}}
 
     def fingerprint(self) -> str:

@@ -149,9 +149,12 @@ class Parameters(BaseModel):
         return repr(self)
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
-        """Only what differs from the default, so that a repr can be read; secret parameters never."""
+        """Only what differs from the default, so that a repr can be read; secret parameters never.
+
+        That those are there is always said: one left out would tell that it has its default.
+        """
         shown, fields = self.shown_settings(), type(self).model_fields
-        changed = [n for n in shown if getattr(self, n) != fields[n].default]
+        changed = [n for n in shown if getattr(self, n) != fields[n].default or is_secret(type(self), n)]
         return [(n, shown[n] if shown[n] == "hidden" else getattr(self, n)) for n in changed]
 
 

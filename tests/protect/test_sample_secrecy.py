@@ -50,6 +50,9 @@ def test_the_design_is_masked_wherever_a_method_is_shown() -> None:
                   str(SAMPLE.to_table(masked=True))):  # fmt: skip
         _hides(shown)
         assert "hidden" in shown
+    default = Sample(by=["area"])
+    for shown in (repr(default), flou.Plan([default]).to_public_toml()):
+        assert shown.count("hidden") == 2, "a share that is left out would be the default's"
     for wrong in ({"share": 3717.0}, {"share": "3717"}):
         with pytest.raises(ParameterError) as caught:
             Sample(**wrong)  # type: ignore[arg-type]

@@ -67,6 +67,7 @@ def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
     rows = read_rows(data, names, "Derive")
     originals = original_values(data, rows.owners, [n for r in held for n in r.part.originals])
     values = {Column(name): rows.amounts(name).values for name in names}
+    grains = {name: grain_of(amounts) for name, amounts in originals.items()}
     groups: dict[str, list[RatioRule]] = {}
     worst = 0
     for ratio in held:
@@ -75,15 +76,15 @@ def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
         worst = max(worst, _unchanged(shown, ratio.part.coefficient * originals[ratio.numerator]))
         if ratio.over in ratio.released:
             worst = max(worst, _unchanged(values[Column(ratio.over)], originals[ratio.over]))
-        grain = grain_of(originals[ratio.numerator])
         factor = np.where(np.isin(shown, ratio.bounds), 0.0, ratio.part.released(values, len(rows)))
-        if grain:
-            groups.setdefault(ratio.over, []).append(RatioRule(middle, factor, grain, slack))
-    for over, rules in groups.items():
-        grain = grain_of(originals[over])
-        if grain:
-            near = values.get(Column(over), originals[over])
-            worst = max(worst, count_recovered(originals[over], grain, near, rules))
+        if grains[ratio.numerator] and grains[ratio.over]:
+            over = RatioRule(middle, factor, grains[ratio.numerator], slack)
+            above = RatioRule(middle, factor, grains[ratio.over], slack, numerator=True)
+            groups.setdefault(ratio.over, []).append(over)
+            groups.setdefault(ratio.numerator, []).append(above)
+    for name, rules in groups.items():
+        near = values.get(Column(name), originals[name])
+        worst = max(worst, count_recovered(originals[name], grains[name], near, rules))
     return worst
 
 

@@ -4,8 +4,8 @@ A rule `d = original.x / original.y · b` shows the ratio x/y of two amounts in 
 digits, d/b has one fraction with a denominator of the right size, and so gives both amounts away; rounded,
 it leaves many. The intruder here knows every released column, the rule, the unit to which d is rounded,
 the grain of the amounts and y to within a tenth beyond the released value. He lists the values of y with
-which all rules over y can hold together. An amount has come back where fewer than three of them are left,
-or where those left span less than a hundredth of it.
+which all rules that name y, over or under the line, can hold together. An amount has come back where fewer
+than three of them are left, or where those left span less than a hundredth of it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ _ENOUGH = 1_000
 
 @dataclass(frozen=True)
 class RatioRule:
-    """One rule over a common denominator, for all records."""
+    """One rule that names an amount, for all records."""
 
     #: The derived values as released, and what they would be multiplied with were the ratio 1.
     shown: Floats
     factor: Floats
-    #: The smallest step of the numerator.
+    #: The smallest step of the other amount in the ratio.
     grain: float
     #: Half the unit of the derived values.
     slack: float
+    #: Whether the amount is the numerator of the ratio, not the denominator.
+    numerator: bool = False
 
 
 def grain_of(values: Floats) -> float:
@@ -56,24 +58,33 @@ def grain_of(values: Floats) -> float:
     return 0.0
 
 
-def count_recovered(denominator: Floats, grain: float, near: Floats, rules: list[RatioRule]) -> int:
-    """How many amounts of the denominator an intruder computes back; `near` is what is released beside it."""
-    known = np.isfinite(denominator) & (denominator != 0) & np.isfinite(near)
+def count_recovered(amount: Floats, grain: float, near: Floats, rules: list[RatioRule]) -> int:
+    """How many amounts an intruder computes back from the rules that name them; `near` is what is released of them."""
+    known = np.isfinite(amount) & (amount != 0) & np.isfinite(near)
     shown = np.column_stack([r.shown for r in rules])[known]
     factor = np.column_stack([r.factor for r in rules])[known]
     grains, slacks = np.array([r.grain for r in rules]), np.array([r.slack for r in rules])
-    return int(_count_recovered(np.abs(denominator[known]), grain, np.abs(near[known]), shown, factor, grains, slacks))
+    above = np.array([r.numerator for r in rules])
+    held = np.abs(amount[known]), grain, np.abs(near[known])
+    return int(_count_recovered(*held, shown, factor, grains, slacks, above))
 
 
 @njit(cache=True)
-def _possible(y, shown, factor, grains, slacks):  # type: ignore[no-untyped-def]
-    """Whether every rule has a numerator on its grain with this denominator."""
+def _possible(y, shown, factor, grains, slacks, above):  # type: ignore[no-untyped-def]
+    """Whether every rule has another amount on its grain with this one."""
     for r in range(shown.size):
         f = abs(factor[r])
         if not (f > 0.0) or not np.isfinite(shown[r]):
             continue
-        scale = y / (f * grains[r])
         d = abs(shown[r])
+        if above[r]:
+            if d > slacks[r]:  # what may be zero can stand over anything
+                low, high = y * f / ((d + slacks[r]) * grains[r]), y * f / ((d - slacks[r]) * grains[r])
+                blur = 1e-9 + 4e-16 * high * (1.0 + d / (d - slacks[r]))
+                if math.floor(high + blur) < math.ceil(low - blur):
+                    return False
+            continue
+        scale = y / (f * grains[r])
         # as much as the last digits of the rule's own arithmetic can move it
         blur = 1e-9 + 4e-16 * d * scale
         if math.floor((d + slacks[r]) * scale + blur) < math.ceil((d - slacks[r]) * scale - blur):
@@ -82,13 +93,14 @@ def _possible(y, shown, factor, grains, slacks):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _count_recovered(denominator, grain, near, shown, factor, grains, slacks):  # type: ignore[no-untyped-def]
+def _count_recovered(amount, grain, near, shown, factor, grains, slacks, above):  # type: ignore[no-untyped-def]
     recovered = 0
-    for i in range(denominator.size):
-        y = denominator[i]
+    for i in range(amount.size):
+        y = amount[i]
         for r in range(slacks.size):
             # changed since by another step: what this rule says of the record is wrong
-            if not _possible(y, shown[i, r : r + 1], factor[i, r : r + 1], grains[r : r + 1], slacks[r : r + 1]):
+            one = slice(r, r + 1)
+            if not _possible(y, shown[i, one], factor[i, one], grains[one], slacks[one], above[one]):
                 factor[i, r] = 0.0
         # a tenth, and a few steps where the amount is small beside its grain
         first = max(1, min(math.ceil((1.0 - _WINDOW) * min(y, near[i]) / grain), math.floor(y / grain) - MIN_LEFT))
@@ -97,12 +109,12 @@ def _count_recovered(denominator, grain, near, shown, factor, grains, slacks):  
         low = high = first
         count = first
         while count <= last and left < MIN_LEFT:
-            if _possible(count * grain, shown[i], factor[i], grains, slacks):
+            if _possible(count * grain, shown[i], factor[i], grains, slacks, above):
                 low = low if left else count
                 left += 1
             count += 1
         high = last
-        while high > low and not _possible(high * grain, shown[i], factor[i], grains, slacks):
+        while high > low and not _possible(high * grain, shown[i], factor[i], grains, slacks, above):
             high -= 1
         if left < MIN_LEFT or (high - low) * grain < MIN_SPAN * y:
             recovered += 1

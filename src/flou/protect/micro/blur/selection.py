@@ -25,7 +25,7 @@ def choose_covariates(
     """
     every = max(1, len(target) // _LOOKED_AT)
     target, candidates = target[::every], candidates.gather_every(every)
-    usable = [c for c in candidates if c.n_unique() > 1 and not (is_category(c) and c.n_unique() > _MAX_LEVELS)]
+    usable = [c for c in candidates if _can_enter(c)]
     strength = {c.name: explained(target, c) for c in usable}
     ordered = sorted(usable, key=lambda c: (-strength[c.name], c.name))
     chosen: list[pl.Series] = []
@@ -35,3 +35,12 @@ def choose_covariates(
         if determined(candidate, chosen) <= max_collinearity:
             chosen.append(candidate)
     return [c.name for c in chosen]
+
+
+def _can_enter(column: pl.Series) -> bool:
+    """Whether a column can be a covariate: a category of few levels, or finite numbers or dates that differ."""
+    if column.dtype in (pl.Time, pl.Duration) or column.n_unique() < 2:
+        return False
+    if is_category(column):
+        return column.n_unique() <= _MAX_LEVELS
+    return not (column.dtype.is_float() and column.is_infinite().any())

@@ -26,20 +26,27 @@ def _whole(value: Fraction) -> int:
     return int(value * 2_000_000)
 
 
-def _naive(y: Fraction, near: Fraction, shown: list[Fraction], factors: list[Fraction], slack: Fraction) -> bool:
-    """Whether an amount comes back: every fraction x/y in cents that gives the shown values is written down."""
+def _naive(
+    y: Fraction, near: Fraction, shown: list[Fraction], factors: list[Fraction], slack: Fraction, above: bool = False
+) -> bool:
+    """Whether an amount comes back: every fraction in cents that gives the shown values is written down."""
     first, last = Fraction(9, 10) * min(y, near), Fraction(11, 10) * max(y, near)
     left = []
-    numerators = np.arange(2000)
+    others = np.arange(100_000 if above else 2000)
     for count in range(1, 2000):
         guess = count * CENT
         if not (first <= guess <= last or abs(guess - y) <= 3 * CENT):
             continue
-        # |x f / guess - d| <= slack for some numerator x, in whole numbers
-        fits = [
-            (np.abs(numerators * _whole(f) - _whole(d * guess * 100)) <= _whole(slack * guess * 100)).any()
-            for d, f in zip(shown, factors, strict=True)
-        ]
+        if above:  # |guess f / x - d| <= slack for some denominator x, in whole numbers
+            fits = [
+                (np.abs(_whole(guess * 100 * f) - others[1:] * _whole(d)) <= others[1:] * _whole(slack)).any()
+                for d, f in zip(shown, factors, strict=True)
+            ]
+        else:  # |x f / guess - d| <= slack for some numerator x
+            fits = [
+                (np.abs(others * _whole(f) - _whole(d * guess * 100)) <= _whole(slack * guess * 100)).any()
+                for d, f in zip(shown, factors, strict=True)
+            ]
         if all(fits):
             left.append(guess)
     return len(left) < 3 or max(left) - min(left) < y / 100
@@ -67,6 +74,27 @@ def test_the_count_is_that_of_a_naive_reconstruction(unit: Fraction, n_rules: in
         assert found == back, (y, near, shown, factors)
     if unit == Fraction(1, 1000) and n_rules == 2:
         assert sum(wanted) > 6, "cases of which none comes back would test little"
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10)])
+def test_the_count_of_numerators_is_that_of_a_naive_reconstruction(unit: Fraction) -> None:
+    rng = np.random.default_rng(int(1000 * unit))
+    n_back = 0
+    for _ in range(10):
+        x = Fraction(int(rng.integers(20, 200)), 100)
+        ys = [x + Fraction(int(v), 100) for v in rng.integers(1, 200, 3)]
+        factors = [Fraction(int(v), 100) for v in rng.integers(50, 300, 3)]
+        shown = [round(x / y * f / unit) * unit for y, f in zip(ys, factors, strict=True)]
+        if min(shown) <= unit:
+            continue
+        rules = [
+            RatioRule(np.array([float(d)]), np.array([float(f)]), 0.01, float(unit) / 2, numerator=True)
+            for d, f in zip(shown, factors, strict=True)
+        ]
+        back = _naive(x, x, shown, factors, unit / 2, above=True)
+        assert count_recovered(np.array([float(x)]), 0.01, np.array([float(x)]), rules) == back
+        n_back += back
+    assert n_back or unit > Fraction(1, 1000)
 
 
 def test_grain_of_amounts() -> None:
@@ -155,3 +183,15 @@ def test_rules_that_leak_together_are_found_in_several_steps() -> None:
     rest = flou.Plan([Derive(rule, unit=0.001) for rule in FOUR[2:]])
     with pytest.raises(Infeasible, match="gives original amounts back"):
         rest.protect(first.protect(data, secret=1), secret=1)
+
+
+def test_rules_that_leak_a_common_numerator_are_found() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.integers(20_000, 60_000, 60)
+    held: dict[str, Any] = {f"y{i}": (x + rng.integers(1, 40_000, 60)) / 100 for i in range(4)}
+    data = flou.Microdata(pl.DataFrame({"pid": np.arange(60), "x": x / 100, **held}), id="pid")
+    blurs = [IntervalBlur(f"y{i}", classes=5, given=["x"]) for i in range(4)]
+    rules = [f"z{i} = original.x / original.y{i} * y{i}" for i in range(4)]
+    for rule in rules:
+        assert flou.Plan([*blurs, Derive(rule, unit=0.001)]).protect(data, secret=1).guarantees
+    _given_back(*blurs, Derive(rules, unit=0.001), data=data)

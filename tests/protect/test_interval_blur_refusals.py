@@ -171,3 +171,13 @@ def test_a_column_that_nothing_explains_is_blurred_all_the_same() -> None:
     assert alone.steps[0].n_covariates == 0
     constant = flou.Microdata(pl.DataFrame({"amount": amount, "c": ["x"] * 500}))
     assert IntervalBlur("amount").protect(constant, secret=1).steps[0].covariates == ()
+
+
+def test_columns_that_are_no_covariates_are_passed_over() -> None:
+    rng = np.random.default_rng(10)
+    amount = rng.lognormal(5, 1, 500).round(2)
+    close = np.log(amount) + rng.normal(size=500)
+    held = {"amount": amount, "at": [dt.time(i % 24) for i in range(500)], "x": close,
+            "took": [dt.timedelta(days=int(a)) for a in amount], "far": np.where(amount > 900, np.inf, close),
+            "text": [f"text {i}" for i in range(500)]}  # fmt: skip
+    assert IntervalBlur("amount").protect(flou.Microdata(pl.DataFrame(held)), secret=1).steps[0].covariates == ("x",)

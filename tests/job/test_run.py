@@ -218,20 +218,56 @@ def test_the_demonstration_secret_is_for_synthetic_data(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_example_at_a_small_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example's own files, on fewer people; more of them are rare, so more may go."""
-    shutil.copytree(example_plan("apa").parent, tmp_path / "apa")
-    plan = tmp_path / "apa" / "plan.toml"
+def small_example(folder: Path) -> Path:
+    """The example's own files, on fewer people; more of them are rare, so more may go, and each is easier to find."""
+    shutil.copytree(example_plan("apa").parent, folder / "apa")
+    plan = folder / "apa" / "plan.toml"
     plan.write_text(
         plan.read_text()
         .replace('"dataset:apa"', '"dataset:apa(20_000)"')
         .replace("max_share = 0.01", "max_share = 0.5")
+        .replace("min_size = 2000", "min_size = 60")
     )
+    policy = folder / "apa" / "policy.toml"
+    policy.write_text(policy.read_text().replace("release = 0.01, review = 0.02", "release = 0.2, review = 0.3"))
+    return plan
+
+
+def test_the_example_at_a_small_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = small_example(tmp_path)
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 0
     assert (tmp_path / "out" / "public" / "report.fr.html").exists()
-    released = flou.read(tmp_path / "out" / "public" / "data.parquet", keys=["department", "sex", "couple", "age"])
-    assert flou.risk.KAnonymity(k=3, missing="category").measure(released).value == 0
+    manifest = json.loads((tmp_path / "out" / "internal" / "manifest.json").read_text())
+    found = {(r["method"], r["measured_on"]): r for r in manifest["results"]}
+    assert found["k_anonymity", "frame"]["figures"]["k"] == 3
+    assert found["l_diversity", "frame"]["value"] == 0
+    released = flou.read(tmp_path / "out" / "public" / "data.parquet").collect()
+    frame = found["k_anonymity", "frame"]["figures"]["n_records"]
+    assert abs(released.n_records - frame / 2) < 1
+    assert released.to_frame()["weight"].sum() == pytest.approx(frame, rel=1e-6)
     assert "pid" not in released.columns
+    assert set(released.to_frame()["department"].drop_nulls().str.head(1)) & {"R"}
+
+
+def test_the_example_replays_and_another_secret_draws_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = small_example(tmp_path)
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "once") == 0
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "again") == 0
+    for file in (tmp_path / "once" / "public").iterdir():
+        assert file.read_bytes() == (tmp_path / "again" / "public" / file.name).read_bytes(), file.name
+    assert call(monkeypatch, "secret", tmp_path / "other.secret") == 0
+    plan.write_text(plan.read_text().replace('file = "demonstration.secret"', 'file = "../other.secret"'))
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "other") == 0
+    frames = [flou.read(tmp_path / name / "public" / "data.parquet").collect().to_frame() for name in ("once", "other")]
+    assert frames[0].columns == frames[1].columns
+    for column in ("resources", "apa_amount", "hours", "entitlement"):
+        assert frames[0][column].sort().to_list() != frames[1][column].sort().to_list()
+    promised = [
+        json.loads((tmp_path / name / "internal" / "manifest.json").read_text())["guarantees"]
+        for name in ("once", "other")
+    ]
+    assert promised[0] == promised[1]
+    assert len(promised[0]) > 20
 
 
 def test_progress_on_a_pipe_is_one_line_a_stage(plan: Path, tmp_path: Path) -> None:

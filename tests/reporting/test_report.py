@@ -141,9 +141,14 @@ def test_a_sample_shows_its_frame_in_both_languages() -> None:
             "Frame",
             "Before the sample was drawn",
             "its design is secret",
-            "the file that the sample was drawn from)",
+            "checked on the file that the sample was drawn from",
         ),
-        "fr": ("Base de sondage", "Avant le tirage de l’échantillon", "son plan de sondage est secret", "est tiré)"),
+        "fr": (
+            "Base de sondage",
+            "Avant le tirage de l’échantillon",
+            "son plan de sondage est secret",
+            "vérifiées sur la base de sondage",
+        ),
     }
     for language, words in shown.items():
         html = report.html(language=language)

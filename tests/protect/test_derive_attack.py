@@ -195,3 +195,8 @@ def test_rules_that_leak_a_common_numerator_are_found() -> None:
     for rule in rules:
         assert flou.Plan([*blurs, Derive(rule, unit=0.001)]).protect(data, secret=1).guarantees
     _given_back(*blurs, Derive(rules, unit=0.001), data=data)
+
+
+def test_a_factor_that_is_an_unblurred_copy_is_found() -> None:
+    copied = Derive("y2 = apa_amount", unit=0.01)
+    _given_back(copied, BLUR, Derive("n2 = original.notpb / original.apa_amount * y2"))

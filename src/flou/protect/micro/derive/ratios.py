@@ -73,7 +73,8 @@ def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
     for ratio in held:
         shown = values[Column(ratio.target)]
         middle, slack = ratio.reading(shown)
-        worst = max(worst, _unchanged(shown, ratio.part.coefficient * originals[ratio.numerator]))
+        unblurred = ratio.part.coefficient * originals[ratio.numerator]
+        worst = max(worst, _unchanged(shown, unblurred), _unchanged(middle, unblurred, slack * (1 + 1e-9)))
         if ratio.over in ratio.released:
             worst = max(worst, _unchanged(values[Column(ratio.over)], originals[ratio.over]))
         factor = np.where(np.isin(shown, ratio.bounds), 0.0, ratio.part.released(values, len(rows)))
@@ -100,13 +101,13 @@ def original_values(data: Microdata, owners: np.ndarray, names: Sequence[str]) -
     return {name: Amounts.of(original, read[name]).values[places] for name in wanted}
 
 
-def _unchanged(now: Floats, before: Floats) -> int:
+def _unchanged(now: Floats, before: Floats, within: float | None = None) -> int:
     """Records that show their original amount, where those are most: a column that a rule uses was not blurred.
 
-    To within a five-hundredth, which rounding to a small unit does not hide and a blur seldom leaves.
+    To within rounding, or a five-hundredth, which rounding to a small unit does not hide and a blur seldom leaves.
     """
     known = np.isfinite(before) & np.isfinite(now) & (before != 0)
-    same = known & (np.abs(now - before) <= 0.002 * np.abs(before))
+    same = known & (np.abs(now - before) <= (0.002 * np.abs(before) if within is None else within))
     return int(same.sum()) if same.sum() > 0.5 * max(known.sum(), 1) else 0
 
 

@@ -60,17 +60,11 @@ class Method(Parameters):
 
     def to_table(self, *, masked: bool = False) -> dict[str, Any]:
         """The plan's table of this method: what differs from the defaults, as plain values, secrets masked if asked."""
-        fields = type(self).model_fields
-        plain = self.model_dump(mode="python", exclude_none=True)
+        fields, plain = type(self).model_fields, self.model_dump(mode="python", exclude_none=True)
         shown = self.shown_settings() if masked else plain
-        changed = [
-            n
-            for n in plain
-            if fields[n].is_required()
-            or getattr(self, n) != fields[n].get_default()
-            or (masked and is_secret(type(self), n))  # left out it would tell that it has its default
-        ]
-        return {"method": self.name(), **{n: plain_lists(shown[n]) for n in changed}}
+        changed = {n for n in plain if fields[n].is_required() or getattr(self, n) != fields[n].get_default()}
+        changed |= {n for n in plain if masked and is_secret(type(self), n)}  # left out it would tell its default
+        return {"method": self.name(), **{n: plain_lists(shown[n]) for n in plain if n in changed}}
 
     def fingerprint(self) -> str:
         """All of its parameters as one text, for deriving draws; never shown."""

@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import Infeasible, ParameterError, did_you_mean, listed
+from flou.engine.errors import DataError, Infeasible, ParameterError, did_you_mean, listed
 from flou.engine.guarantee import Guarantee
 from flou.engine.keys import KeyTable
 from flou.engine.method import Protection
@@ -32,6 +32,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Columns, Pairs, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
+from flou.protect.micro.giveaways import columns_that_tell
 from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.key_file import key_weights
 from flou.protect.micro.lent_records import show_nulling
@@ -115,6 +116,12 @@ class LocalSuppression(Protection):
         nulling = self._nulling(data, table, columns, cost)
         released, shown = show_nulling(data, table, columns, nulling, draw)
         by_key = {c: int(nulling.n[(nulling.mask >> j) & 1 == 1].sum()) for j, c in enumerate(columns)}
+        for column in (c for c, n in by_key.items() if n):
+            if telling := columns_that_tell(data, column):
+                raise DataError(
+                    f"Nulls in {column!r} would protect nobody: {listed(telling)} tells what they were. Leave it out "
+                    f"of the file, or make nulls in {column!r} dearer by importance."
+                )
         rare = table.counts < least
         figures = {
             "n_keys": len(table.counts),

@@ -124,35 +124,31 @@ class Policy(Parameters):
             "method": result.title,
             "settings": settings_text(result.settings),
             "figure": label,
+            "where": " in the sample's frame" if result.measured_on == "frame" else "",
             "value": _read(rule, result, figure),
             "sign": "≤" if rule.at_most else "≥",
             "bound": _read(rule, result, bounds.release),
         }
-        asked = Note("{method} ({settings}): {figure} must be {sign} {bound} for release", values)
-        if result.measured_on == "frame":
-            asked = Note(
-                "{method} ({settings}): {figure} must be {sign} {bound} for release, in the sample's frame",
-                values,
-            )
+        asked = Note("{method} ({settings}): {figure}{where} must be {sign} {bound} for release", values)
         if isinstance(figure, str | None) or figure != figure:
             return Reason(
                 Decision.WITHHOLD,
-                Note("{method} ({settings}): {figure} has no value that a rule could judge", values),
+                Note("{method} ({settings}): {figure}{where} has no value that a rule could judge", values),
                 asked,
                 rule.why,
             )
         decision = rule.decide(float(figure))
         if decision is Decision.RELEASE:
-            text = "{method} ({settings}): {figure}: {value}, within the bound for release ({sign} {bound})"
+            text = "{method} ({settings}): {figure}{where}: {value}, within the bound for release ({sign} {bound})"
         elif decision is Decision.REVIEW:
             values["review"] = _read(rule, result, bounds.review)
             text = (
-                "{method} ({settings}): {figure}: {value}, past the bound for release ({sign} {bound}) "
+                "{method} ({settings}): {figure}{where}: {value}, past the bound for release ({sign} {bound}) "
                 "but within that for review ({sign} {review})"
             )
         else:
             values["last"] = _read(rule, result, bounds.release if bounds.review is None else bounds.review)
-            text = "{method} ({settings}): {figure}: {value}, past every bound ({sign} {last})"
+            text = "{method} ({settings}): {figure}{where}: {value}, past every bound ({sign} {last})"
         return Reason(decision, Note(text, values), asked, rule.why)
 
 

@@ -8,8 +8,6 @@ the work, verifies guarantees on the output and wraps the result.
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import asdict
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -19,14 +17,12 @@ from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchem
 from flou.engine import native, registry
 from flou.engine.comparison import ComparisonResult
 from flou.engine.data import Data, DataKind, data_kind
-from flou.engine.errors import DataError, ParameterError, SecretError, did_you_mean
-from flou.engine.guarantee import Guarantee
+from flou.engine.errors import DataError, ParameterError, did_you_mean
 from flou.engine.parameters import Parameters, as_tuple, is_secret
-from flou.engine.progress import tell
 from flou.engine.randomness import Draws
-from flou.engine.release import Outcome, Release, Step, Trail
+from flou.engine.release import Outcome, Release
 from flou.engine.result import MeasuredOn, Result, RiskResult
-from flou.engine.secret import Origin, Secret
+from flou.engine.secret import Secret
 from flou.engine.values import plain_lists
 
 R = TypeVar("R", bound=RiskResult)
@@ -242,80 +238,13 @@ class Protection(Method):
 
     def protect(self, data: Any, *, secret: Secret | int | None = None) -> Release:
         """Protect microdata (or go on from a release): a plan of one step."""
+        from flou.engine.steps import carry_out
+
         return carry_out((self,), data, Secret.of(secret))
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
         """The protected data, what changed, and what is promised about them."""
         raise NotImplementedError
-
-
-#: From the most to the least trustworthy; a release is only as good as the worst secret behind it.
-_TRUST: tuple[Origin, ...] = ("file", "environment", "demonstration", "entropy", "test")
-
-
-def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Release:
-    """Run protections one after the other and prove every guarantee, at its step and again at the end."""
-    current = data.data if isinstance(data, Release) else data
-    if data_kind(current) is None:
-        raise DataError(
-            f"A plan protects microdata or tables, not {type(current).__name__}. Wrap a frame first: "
-            "flou.Microdata(frame, keys=[…])."
-        )
-    if secret.origin == "demonstration" and not current.marks.synthetic:
-        raise SecretError(
-            "The demonstration secret is published with Flou and protects nobody: it is accepted on Flou's own "
-            "synthetic data alone. Make your own with `flou secret FILE`."
-        )
-    if current.marks.released and current.trail is None:
-        raise DataError("These released data have lost what was promised about them: start again from the original.")
-    trail: Trail = current.trail or Trail(secret_origin=secret.origin)
-    current = current.numbered()
-    if current.kin.original is None:
-        current = current.with_kin(original=current)
-    current = current.marked(released=True, test_only=secret.test_only)
-    steps, promised = list(trail.steps), [proof.guarantee for proof in trail.guarantees]
-    for i, method in enumerate(methods):
-        tell(f"protect: {method.name()}", i, len(methods))
-        frame = current.kin.frame
-        step, current, guarantees = _one_step(method, current, len(steps) + 1, secret)
-        steps.append(step)
-        if current.kin.frame is not frame:
-            promised = [g.of_frame() for g in promised]
-        promised += guarantees
-    tell("protect: verify", len(methods), len(methods))
-    current = current.with_frame(native.compact(current.frame))
-    proofs = tuple(g.prove(current) for g in promised)
-    origin = max(trail.secret_origin, secret.origin, key=_TRUST.index)
-    done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin)
-    return Release(data=current.with_trail(done), trail=done)
-
-
-def _one_step(method: Protection, before: Any, number: int, secret: Secret) -> tuple[Step, Any, tuple[Guarantee, ...]]:
-    """Carry one protection out and prove its guarantees on its own output."""
-    started = time.perf_counter()
-    draws = Draws(secret, number, method.name(), method.fingerprint())
-    with native.engine_errors():
-        outcome = method._protect(method._accept(before), draws)
-        # marks and kin travel with the data whatever the method did with them
-        found, had = outcome.data.kin, before.kin
-        frame = had.frame if found.frame is None else found.frame
-        after = outcome.data.marked(**asdict(before.marks))
-        after = after.with_kin(original=had.original, frame=frame, ratios=found.ratios or had.ratios)
-        for guarantee in outcome.guarantees:
-            guarantee.prove(after)
-    step = Step(
-        number=number,
-        method=method,
-        n_records_before=before.n_records,
-        n_records_after=after.n_records,
-        changes=outcome.changes,
-        figures=outcome.figures,
-        notes=outcome.notes,
-        random=draws.used,
-        seconds=time.perf_counter() - started,
-        details=outcome.details,
-    )
-    return step, after, outcome.guarantees
 
 
 class Utility(Method):

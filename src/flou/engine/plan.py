@@ -16,12 +16,13 @@ from flou.engine import toml
 from flou.engine.attack import Attack
 from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
-from flou.engine.method import Method, Protection, RiskMeasure, Utility, carry_out
+from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.native import require_engine
 from flou.engine.progress import Progress, listening
 from flou.engine.registry import STAGES, Stage
 from flou.engine.release import Release
 from flou.engine.secret import Secret
+from flou.engine.steps import carry_out
 from flou.engine.words import LANGUAGES
 
 M = TypeVar("M", bound=Method)

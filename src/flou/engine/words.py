@@ -15,7 +15,7 @@ from flou.engine.values import Proportion, percent
 
 LANGUAGES = ("en", "fr")
 #: Places of a note that hold a method's title or a figure's label; others (columns, values) stay as they are.
-_TRANSLATED = ("method", "figure")
+_TRANSLATED = ("method", "figure", "where")
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.microdata import Microdata
 from flou.describe.profile import Profile
 from flou.engine.errors import PlanError
-from flou.engine.method import carry_out as protect_steps
+from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress, listening, tell
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.secret import Secret
+from flou.engine.steps import carry_out as protect_steps
 from flou.engine.values import settings_text
 from flou.job.source import find_secret, plan_data, plan_population
 from flou.reporting.document import Report
@@ -83,6 +84,7 @@ def carry_out(
         tell("read", 0, 1)
         original = plan_data(plan, engine)
         _require_recodable(plan, original.schema.keys)
+        _require_compared(plan, original)
         profile = Profile.of(original)
         clock.lap("read")
         population = plan_population(plan, original.schema, engine)
@@ -146,6 +148,15 @@ def _require_recodable(plan: Plan, keys: Sequence[str]) -> None:
                 f"{step.name()} changes the key {column!r} in a way that depends on the file, so that the public "
                 "table cannot follow: give the bound itself, at = …, or leave out [population]."
             )
+
+
+def _require_compared(plan: Plan, original: Microdata) -> None:
+    """A misspelt column of a comparison would be found after all the work: look for it before."""
+    for comparison in plan.comparisons:
+        for parameter in ("column", "outcome", "columns", "on", "by"):
+            held = getattr(comparison, parameter, None) or ()
+            names = (held,) if isinstance(held, str) else tuple(held)
+            require_columns(original, names, f"[[compare]] {comparison.name()}: {parameter}")
 
 
 def _as_released(plan: Plan, population: Microdata | None) -> Microdata | None:

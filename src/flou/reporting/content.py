@@ -97,7 +97,8 @@ class Content(RiskSection, UtilitySection):
             ),
             words("A column that is not declared as a key is not counted, even if somebody could know it."),
         ]
-        fine = [self.label(c.name) for c in self.file.columns if self._nearly_unique(c)]
+        released = self.release.data.public().describe()
+        fine = [self.label(c.name) for c in released.columns if self._nearly_unique(c, released.n_records)]
         if fine and not self.public:
             text = (
                 "Exact amounts and dates can be matched with other files. "
@@ -108,11 +109,9 @@ class Content(RiskSection, UtilitySection):
             out.append(words("Exact amounts and dates can be matched with other files."))
         return out
 
-    def _nearly_unique(self, column: ColumnOverview) -> bool:
-        """A published column, no key, with a distinct value for one record in twenty or more."""
-        return (
-            self.published(column.name) and "key" not in column.roles and 20 * column.n_distinct >= self.file.n_records
-        )
+    def _nearly_unique(self, column: ColumnOverview, n_records: int) -> bool:
+        """A published column, no key or weight, with a distinct value for one record in twenty or more."""
+        return not {"key", "weight"} & set(column.roles) and 20 * column.n_distinct >= n_records
 
     def steps(self) -> Iterator[dict[str, Any]]:
         """Each step: what it is, its parameters, and what it changed."""

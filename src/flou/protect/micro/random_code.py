@@ -32,6 +32,12 @@ from flou.protect.micro.rows import Rows, read_rows
 _SIZE = f"{native.RESERVED}size"
 
 
+_JOINED = (
+    "{n_joined} of them are large enough and are hidden with the others, so that {least} areas or more, "
+    "and units enough, share the codes"
+)
+
+
 class RandomCode(Protection):
     """Give the units of small areas a code without meaning: `RandomCode("department", min_size=2000)`."""
 
@@ -68,13 +74,18 @@ class RandomCode(Protection):
         shown = pl.Series(self.column, new.tolist(), dtype=pl.String)
         schema = schema_of_new_values(data, self.column, shown)
         schema = schema.with_changes(types={c: "text" if c == self.column else t for c, t in schema.types.items()})
+        sizes = areas.value_counts(name=_SIZE)
+        n_joined = sizes.filter(pl.col(self.column).is_in(small) & (pl.col(_SIZE) >= self.min_size)).height
         counts: dict[str, object] = {"column": self.column, "n_areas": len(small), "n_records": len(members)}
+        notes = [Note("{n_areas} small areas of {column} are hidden, {n_records} records", counts, internal=True)]
+        if n_joined:
+            notes.append(Note(_JOINED, {**counts, "n_joined": n_joined, "least": self.min_areas}, internal=True))
         return Outcome(
             rows.put_back({self.column: shown}, schema),
             guarantees=(self._shown_in_full(frozenset(small), rows, areas), self._unmatched(rows, areas, small)),
             changes=(Change(self.column, len(members), areas.n_unique(), shown.n_unique()),),
             figures=_figures(len(small), len(members), len(codes)),
-            notes=(Note("{n_areas} small areas of {column} are hidden, {n_records} records", counts, internal=True),),
+            notes=tuple(notes),
             details={"hidden": tuple(small)},
         )
 
@@ -87,10 +98,10 @@ class RandomCode(Protection):
             return []
         while n < len(names) and (n < self.min_areas or counts[:n].sum() < self.min_size):
             n += 1
-        if n < self.min_areas or counts[:n].sum() < self.min_size:
+        if n == len(names) or n < self.min_areas or counts[:n].sum() < self.min_size:
             raise Infeasible(
-                f"RandomCode cannot hide the small areas of {self.column!r} among others: all {len(names)} "
-                f"together are too few areas, or hold too few units ({int(counts.sum()):,}).",
+                f"RandomCode cannot hide the small areas of {self.column!r} among others: all {len(names)} areas, with "
+                f"{int(counts.sum()):,} units, would have to be hidden, and none would be left.",
                 best=f"{n} areas with {int(counts[:n].sum()):,} units",
                 next_step="Take a smaller min_size, or recode the areas to larger ones.",
             )

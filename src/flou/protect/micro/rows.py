@@ -75,7 +75,7 @@ class Rows:
 
     def strata(self, by: Sequence[str]) -> NDArray[np.int64]:
         """The number of each record's stratum, 0 where there are no strata; a null is a value like any other."""
-        return stratum_numbers(self.frame, by)
+        return stratum_numbers(self.frame, by) if by else np.zeros(len(self), dtype=np.int64)
 
 
 def read_rows(data: Microdata, columns: Sequence[str], what: str) -> Rows:
@@ -92,7 +92,7 @@ def read_rows(data: Microdata, columns: Sequence[str], what: str) -> Rows:
     places = _sorted_places(ids)
     if places is None:
         return Rows(data, ids, rows, owners, None)
-    return Rows(data, ids[places], rows[places], owners[places], places)
+    return Rows(data, ids[places], rows[places] if wanted else rows, owners[places], places)
 
 
 def _sorted_places(ids: NDArray[Any]) -> NDArray[np.intp] | None:

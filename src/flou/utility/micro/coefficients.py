@@ -48,7 +48,8 @@ def _intervals(found: Estimates, level: float) -> dict[Term, tuple[float, float,
 
 def figures_of(lines: list[Line], by: str | None = None, group: str | None = None) -> dict[str, Any]:
     """The mean overlap of one regression (that on all records), and counts over all of them or over this one."""
-    own = [x["overlap"] for x in lines if x["by"] == by and x["group"] == group and x["overlap"] is not None]
+    # a coefficient that one file alone has overlaps with nothing
+    own = [x["overlap"] or 0.0 for x in lines if x["by"] == by and x["group"] == group]
     both = [x for x in lines if x["overlap"] is not None]
     return {
         "overlap": float(np.mean(own)) if own else 0.0,

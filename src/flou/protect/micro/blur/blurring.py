@@ -38,9 +38,10 @@ class Blurring:
             raise DataError(f"{method.column!r} has no value to blur besides zeros and saturated ones{where}.")
         edges, positive = tuple(method._edges()), method._zeros_kept
         if edges:
-            self.classes = given_classes(amounts, edges, method.top, positive=positive)
+            self.classes = given_classes(amounts, edges, method.top, method.min_records, positive=positive)
         else:
-            self.classes = quantile_classes(amounts, method.classes, method.unit, positive=positive)
+            least, unit = method.min_records, method.unit
+            self.classes = quantile_classes(amounts, method.classes, unit, least, positive=positive)
         if method.saturated is not None:
             self.classes = self.classes.below(float(method.saturated))
         if not edges:
@@ -108,7 +109,9 @@ class Blurring:
 
         shifts = np.zeros(self.classes.n)
         if self._method.class_means == "keep":
-            shifts = shifts_of_classes(number, original[self.modelled], self.classes.n, drawn)
+            # where draws end is as far as one value may move the mean of its class
+            wanted = np.clip(original[self.modelled], self.classes.edges[0], self.classes.edges[-1])
+            shifts = shifts_of_classes(number, wanted, self.classes.n, drawn)
         values = np.full(len(uniform), np.nan)
         values[self.modelled] = drawn(slice(None), shifts[number])
         values[self.zero] = 0.0

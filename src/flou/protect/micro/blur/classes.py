@@ -113,14 +113,22 @@ def multiple(count: Floats, unit: float) -> Floats:
     )
 
 
-def quantile_classes(values: Floats, n_classes: int, unit: float, *, positive: bool) -> Classes:
+def quantile_classes(values: Floats, n_classes: int, unit: float, least: int, *, positive: bool) -> Classes:
     """Classes of about equal size, bounds rounded to the unit: an exact quantile would be somebody's value.
 
-    Both ends are open; draws end at the 0.1% and 99.9% quantiles, rounded outwards.
+    A class has `least` records or more. Both ends are open; draws end at the 0.1% and 99.9% quantiles, rounded
+    outwards, or where `least` records (half a class in a small file) lie beyond: no extreme value must show in that.
     """
+    n_classes = min(n_classes, len(values) // least)
+    if n_classes < 2:
+        raise DataError(
+            f"{len(values):,} values are too few to be blurred: each of two classes needs min_records = {least}. "
+            "Take fewer strata, or hide them in another way."
+        )
+    tail = min(max(0.001, least / len(values)), 0.5 / n_classes)
     shares = np.arange(1, n_classes) / n_classes
     inner = np.unique(np.rint(np.quantile(values, shares) / unit))
-    low, high = np.quantile(values, [0.001, 0.999]) / unit
+    low, high = np.quantile(values, [tail, 1.0 - tail]) / unit
     edges = np.concatenate([[np.floor(low)], inner, [np.ceil(high)]])
     edges = np.unique(np.maximum(edges, 1) if positive else edges)
     if len(edges) < 3:
@@ -130,24 +138,27 @@ def quantile_classes(values: Floats, n_classes: int, unit: float, *, positive: b
     return Classes(multiple(edges, unit), open_bottom=True, open_top=True, positive=positive)
 
 
-def given_classes(values: Floats, breaks: tuple[float, ...], top: str, *, positive: bool) -> Classes:
+def given_classes(values: Floats, breaks: tuple[float, ...], top: str, least: int, *, positive: bool) -> Classes:
     """Classes at given breaks, which must cover the values and leave no class empty."""
     edges = np.array(breaks, dtype=np.float64)
     classes = Classes(edges, open_bottom=False, open_top=top == "open", positive=positive)
     outside = int((classes.of(values) < 0).sum())
     if outside:
-        above = int((values > edges[-1]).sum())
+        above = 0 if classes.open_top else int((values > edges[-1]).sum())
         hint = (
             'add a break, or say top = "open" so that the last class takes in all above'
             if above
             else "add a break below"
         )
         raise DataError(
-            f"The breaks from {edges[0]:g} to {edges[-1]:g} do not cover the data: {outside:,} values lie outside, "
-            f"{above:,} of them above. Next: {hint}."
+            f"The breaks from {edges[0]:g} to {edges[-1]:g} do not cover the data: {outside - above:,} values lie "
+            f"below, {above:,} above. Next: {hint}."
         )
     sizes = np.bincount(classes.of(values), minlength=classes.n)
-    if (sizes == 0).any():
-        empty = ", ".join(f"{edges[i]:g} to {edges[i + 1]:g}" for i in np.flatnonzero(sizes == 0)[:5])
-        raise DataError(f"No value lies in the class {empty}: nothing can be fitted there. Take its break away.")
+    if (sizes < least).any():
+        few = ", ".join(f"{edges[i]:g} to {edges[i + 1]:g} ({sizes[i]:,})" for i in np.flatnonzero(sizes < least)[:5])
+        raise DataError(
+            f"Too few values lie in the class {few}: a class needs min_records = {least}, or its people stand out in "
+            "it. Take a break away."
+        )
     return classes

@@ -2,10 +2,10 @@
 
 The values are cut into classes; a regression fitted on the classes alone (interval-censored maximum
 likelihood) predicts each value from covariates; a residual drawn from the normal law, truncated so that the
-value stays in its class, is added. The exact value is never used but for its class, so the blurred one
-says no more about it than the class and the covariates do. Keeps the class of every record, and so means
-and quantiles closely, and the links to the covariates; weakens links to other columns inside a class.
-It does not hide the class: narrow classes hide little, and an extreme value is hidden only by the open
+value stays in its class, is added. Of the exact value nothing is used but its class and its share in the
+mean of the class, so the blurred one says no more about it than these and the covariates do. Keeps the class of
+every record, and so means and quantiles closely, and the links to the covariates; weakens links to other columns
+inside a class. It does not hide the class: narrow classes hide little, and an extreme value is hidden only by the open
 class that it stands in.
 """
 
@@ -27,6 +27,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Names, Number, Share, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.values import Proportion
 from flou.protect.micro.blur.blurring import Blurring
 from flou.protect.micro.blur.design import without_codes
 from flou.protect.micro.blur.promises import blur_promises
@@ -34,6 +35,7 @@ from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Amounts, read_rows
 
 Floats = NDArray[np.float64]
+_CLOSE = "{column}: {close} of the values lie within 1% of the original"
 Breaks = Annotated[tuple[Number | dt.date, ...], BeforeValidator(as_tuple)]
 
 
@@ -52,6 +54,7 @@ class IntervalBlur(Protection):
     by: Names = Field((), description="strata, each with classes and a regression of its own")
     classes: int = Field(20, ge=2, le=1000, description="number of classes of equal size, where no breaks are given")
     breaks: Breaks = Field((), description="bounds of the classes, each class with its lower bound")
+    min_records: int = Field(10, ge=3, description="records that a class has at least")
     top: Literal["closed", "open"] = Field(
         "closed", description="whether the last class ends at the last break, or takes in all above, shown below it"
     )
@@ -112,6 +115,8 @@ class IntervalBlur(Protection):
             parts.append(part)
         new = held.shown(blurred)
         before, after = held.values[held.known], blurred[held.known]
+        moved = before != 0
+        close = float((np.abs(after - before) <= 0.01 * np.abs(before))[moved].mean()) if moved.any() else 1.0
         names = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
         text = "{column} is drawn anew within classes, given {covariates}"
         if not names:
@@ -125,10 +130,14 @@ class IntervalBlur(Protection):
                 "n_covariates": len(names),
                 "sigma": float(f"{max(part.sigma for part in parts):.6g}"),
                 "mean_deviation": float(f"{after.mean() / before.mean() - 1:.4g}") if before.mean() else None,
+                "close": float(f"{close:.4g}"),
                 "n_zeros": sum(int(part.zero.sum()) for part in parts),
                 "n_saturated": sum(int(part.full.sum()) for part in parts),
             },
-            notes=(Note(text, {"column": self.column, "covariates": ", ".join(names)}),),
+            notes=(
+                Note(text, {"column": self.column, "covariates": ", ".join(names)}),
+                Note(_CLOSE, {"column": self.column, "close": Proportion(close)}, internal=True),
+            ),
             details={"covariates": names, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
         )
 

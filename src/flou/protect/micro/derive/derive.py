@@ -29,6 +29,7 @@ from flou.engine.parameters import Number, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.protect.micro.blur.classes import multiple
+from flou.protect.micro.derive.copies import original_copies
 from flou.protect.micro.derive.evaluate import Evaluation, Floats, parts_with_originals
 from flou.protect.micro.derive.grammar import Column, Rule, read_rule
 from flou.protect.micro.derive.ratios import Ratio, count_given_back, original_values, ratios_of
@@ -145,10 +146,14 @@ class Derive(Protection):
             )
         return Outcome(
             after,
-            guarantees=self._guarantees(rows),
+            guarantees=self._guarantees(rows, original_copies(data, rows, wanted, values, self.touches)),
             changes=tuple(_change(rows, name, column) for name, column in new.items()),
             figures={"n_divided_by_zero": n_zero, "n_recovered": 0},
-            notes=(Note("no original amount is computed back from the derived columns by rational reconstruction"),),
+            notes=(
+                (Note("no original amount is computed back from the derived columns by rational reconstruction"),)
+                if self._ratios
+                else ()
+            ),
         )
 
     def _check_names(self, data: Microdata, named: Sequence[Column]) -> None:
@@ -216,7 +221,7 @@ class Derive(Protection):
                 schema = schema.with_changes(others=(*schema.others, name))
         return schema
 
-    def _guarantees(self, rows: Rows) -> tuple[Guarantee, ...]:
+    def _guarantees(self, rows: Rows, copies: Guarantee) -> tuple[Guarantee, ...]:
         remembered = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
 
         def off_unit(data: object) -> int:
@@ -233,7 +238,8 @@ class Derive(Protection):
         columns: dict[str, object] = {"columns": ", ".join(self.touches)}
         multiples = Note("{columns}: shown in multiples of {unit}", {**columns, "unit": self.unit})
         safe = Note("{columns}: no original amount is computed back from the ratios", columns)
-        return Guarantee(multiples, off_unit), Guarantee(safe, recovered)
+        attacked = (Guarantee(safe, recovered),) if self._ratios else ()
+        return (Guarantee(multiples, off_unit), *attacked, copies)
 
 
 def _missing(rule: Rule, values: Mapping[Column, Floats], n: int) -> Floats:

@@ -58,7 +58,7 @@ def ratios_of(rule: Rule, unit: float, bounds: Sequence[float]) -> list[Ratio]:
 
 def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
     """How many records, of the column where they are most, an intruder computes back from the columns of a file."""
-    from flou.protect.micro.derive.reconstruction import RatioRule, count_recovered, grain_of
+    from flou.protect.micro.derive.reconstruction import MIN_SPAN, RatioRule, count_recovered, fine_step, grain_of
 
     held = [r for r in ratios if _numeric(data, {r.target, *r.released})]
     if not held:
@@ -68,6 +68,7 @@ def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
     originals = original_values(data, rows.owners, [n for r in held for n in r.part.originals])
     values = {Column(name): rows.amounts(name).values for name in names}
     grains = {name: grain_of(amounts) for name, amounts in originals.items()}
+    exact = _exact(data, rows.owners, originals, {r.target for r in held})
     groups: dict[str, list[RatioRule]] = {}
     worst = 0
     for ratio in held:
@@ -78,15 +79,33 @@ def count_given_back(data: Microdata, ratios: Sequence[Ratio]) -> int:
         if ratio.over in ratio.released:
             worst = max(worst, _unchanged(values[Column(ratio.over)], originals[ratio.over]))
         factor = np.where(np.isin(shown, ratio.bounds), 0.0, ratio.part.released(values, len(rows)))
-        if grains[ratio.numerator] and grains[ratio.over]:
-            over = RatioRule(middle, factor, grains[ratio.numerator], slack)
-            above = RatioRule(middle, factor, grains[ratio.over], slack, numerator=True)
-            groups.setdefault(ratio.over, []).append(over)
-            groups.setdefault(ratio.numerator, []).append(above)
+        if any(name in exact for name in ratio.part.originals) and not all(n in exact for n in ratio.part.originals):
+            # one of the two amounts stands in the file as it was: the other follows, as finely as the rule is rounded
+            with np.errstate(divide="ignore", invalid="ignore"):
+                follows = np.isfinite(factor) & (factor != 0) & (2 * slack < MIN_SPAN * np.abs(middle))
+            worst = max(worst, int(follows.sum()))
+        # an amount without a decimal step tells nothing of the other one
+        if grains[ratio.numerator]:
+            rule = RatioRule(middle, factor, grains[ratio.numerator], slack)
+            groups.setdefault(ratio.over, []).append(rule)
+        if grains[ratio.over]:
+            rule = RatioRule(middle, factor, grains[ratio.over], slack, numerator=True)
+            groups.setdefault(ratio.numerator, []).append(rule)
     for name, rules in groups.items():
         near = values.get(Column(name), originals[name])
-        worst = max(worst, count_recovered(originals[name], grains[name], near, rules))
+        step = grains[name] or fine_step(originals[name])
+        worst = max(worst, count_recovered(originals[name], step, near, rules))
     return worst
+
+
+def _exact(data: Microdata, owners: np.ndarray, originals: Mapping[str, Floats], skip: set[str]) -> set[str]:
+    """The amounts of the plan's input that still stand in the file, under their name, as they were."""
+    names = [n for n in originals if n not in skip and _numeric(data, {n})]
+    if not names:
+        return set()
+    now = read_rows(data, names, "Derive")
+    places = Remembered(now.owners, np.arange(len(now))).of(owners)
+    return {n for n in names if _unchanged(now.amounts(n).values[places], originals[n])}
 
 
 def original_values(data: Microdata, owners: np.ndarray, names: Sequence[str]) -> dict[str, Floats]:

@@ -1,0 +1,113 @@
+"""Carrying protections out, one after the other, and proving what they promise."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from flou.engine import native
+from flou.engine.data import data_kind
+from flou.engine.errors import DataError, FlouError, SecretError, listed
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Protection
+from flou.engine.progress import tell
+from flou.engine.randomness import Draws
+from flou.engine.release import Release, Step, Trail
+from flou.engine.secret import Origin, Secret
+
+#: From the most to the least trustworthy; a release is only as good as the worst secret behind it.
+_TRUST: tuple[Origin, ...] = ("file", "environment", "demonstration", "entropy", "test")
+
+
+def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Release:
+    """Run protections one after the other and prove every guarantee, at its step and again at the end."""
+    current = data.data if isinstance(data, Release) else data
+    if data_kind(current) is None:
+        raise DataError(
+            f"A plan protects microdata or tables, not {type(current).__name__}. Wrap a frame first: "
+            "flou.Microdata(frame, keys=[…])."
+        )
+    if secret.origin == "demonstration" and not current.marks.synthetic:
+        raise SecretError(
+            "The demonstration secret is published with Flou and protects nobody: it is accepted on Flou's own "
+            "synthetic data alone. Make your own with `flou secret FILE`."
+        )
+    if current.marks.released and current.trail is None:
+        raise DataError("These released data have lost what was promised about them: start again from the original.")
+    trail: Trail = current.trail or Trail(secret_origin=secret.origin)
+    current = current.numbered()
+    if current.kin.original is None:
+        current = current.with_kin(original=current)
+    current = current.marked(released=True, test_only=secret.test_only)
+    steps, promised = list(trail.steps), [proof.guarantee for proof in trail.guarantees]
+    for i, method in enumerate(methods):
+        tell(f"protect: {method.name()}", i, len(methods))
+        frame = current.kin.frame
+        _require_before_sample(method, len(steps) + 1, current)
+        step, current, guarantees = _one_step(method, current, len(steps) + 1, secret, alone=len(methods) == 1)
+        steps.append(step)
+        if current.kin.frame is not frame:
+            promised = [g.of_frame() for g in promised]
+        promised += guarantees
+    tell("protect: verify", len(methods), len(methods))
+    current = current.with_frame(native.compact(current.frame))
+    proofs = tuple(g.prove(current) for g in promised)
+    origin = max(trail.secret_origin, secret.origin, key=_TRUST.index)
+    done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin)
+    return Release(data=current.with_trail(done), trail=done)
+
+
+def _one_step(
+    method: Protection, before: Any, number: int, secret: Secret, *, alone: bool
+) -> tuple[Step, Any, tuple[Guarantee, ...]]:
+    """Carry one protection out and prove its guarantees on its own output."""
+    started = time.perf_counter()
+    draws = Draws(secret, number, method.name(), method.fingerprint())
+    with native.engine_errors(), _named(number, method, alone):
+        outcome = method._protect(method._accept(before), draws)
+        # marks and kin travel with the data whatever the method did with them
+        found, had = outcome.data.kin, before.kin
+        frame = had.frame if found.frame is None else found.frame
+        after = outcome.data.marked(**asdict(before.marks))
+        after = after.with_kin(original=had.original, frame=frame, ratios=found.ratios or had.ratios)
+        for guarantee in outcome.guarantees:
+            guarantee.prove(after)
+    step = Step(
+        number=number,
+        method=method,
+        n_records_before=before.n_records,
+        n_records_after=after.n_records,
+        changes=outcome.changes,
+        figures=outcome.figures,
+        notes=outcome.notes,
+        random=draws.used,
+        seconds=time.perf_counter() - started,
+        details=outcome.details,
+    )
+    return step, after, outcome.guarantees
+
+
+@contextmanager
+def _named(number: int, method: Protection, alone: bool) -> Iterator[None]:
+    """An error inside a plan of several steps says in which one it happened."""
+    try:
+        yield
+    except FlouError as error:
+        if not alone and error.args:
+            error.args = (f"Step {number} ({method.name()}): {error.args[0]}", *error.args[1:])
+        raise
+
+
+def _require_before_sample(method: Protection, number: int, current: Any) -> None:
+    """A step that would change what a sample was drawn from is refused before it works."""
+    if current.kin.frame is None:
+        return
+    changed = [c for c in method.touches if c in current.kin.frame.columns and c != current.schema.weight]
+    if changed:
+        raise DataError(
+            f"Step {number} ({method.name()}) would change {listed(changed)} after a sample was drawn, and what was "
+            "promised of the file that it was drawn from would not be true of the sample. Put the sample after it."
+        )

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import flou
+from flou.engine.plan import DataSource
 from flou.job.carry_out import carry_out
 
 PLAN = """
@@ -98,3 +99,17 @@ def test_a_public_table_that_lacks_people_stops_the_plan(folder: Path) -> None:
     pl.DataFrame({"age": [20, 21]}).write_parquet(folder / "register.parquet")
     with pytest.raises(flou.FlouError, match="does not contain the file"):
         carry_out(flou.Plan.load(folder / "plan.toml"))
+
+
+def test_a_misspelt_column_of_a_comparison_is_found_before_the_work(tmp_path: Path) -> None:
+    plan = flou.Plan(
+        [flou.protect.Round(columns=("apa_amount",), unit=10.0)],
+        comparisons=[flou.utility.Summary(columns=("apa_amoun",))],
+        data=DataSource("dataset:apa(1_000)"),
+    )
+    seen: list[str] = []
+    with pytest.raises(
+        flou.FlouError, match=r"\[\[compare\]\] summary: columns names the column 'apa_amoun'.*apa_amount"
+    ):
+        carry_out(plan, progress=lambda stage, done, total: seen.append(stage))
+    assert not any(stage.startswith("protect") for stage in seen)

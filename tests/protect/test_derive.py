@@ -162,3 +162,20 @@ def test_a_later_step_that_leaves_the_unit_breaks_the_promise() -> None:
     with pytest.raises(GuaranteeBrokenError, match="multiples of 5"):
         flou.Plan([coarse, fine]).protect(_data(), secret=1)
     assert flou.Plan([coarse, Derive("z = z * 2", unit=5.0)]).protect(_data(), secret=1).guarantees
+
+
+@pytest.mark.parametrize("rule", ["copy = resources", "copy = 0.5 * resources", "copy = resources - notpb"])
+def test_a_copy_made_before_a_later_step_hides_the_original_is_refused(rule: str) -> None:
+    people = flou.datasets.apa(2_000)
+    copied, blur = flou.protect.Derive(rule, unit=0.01), flou.protect.IntervalBlur("resources", given=["sex"])
+    with pytest.raises(flou.FlouError, match="nothing that a later step hides stands in a derived column"):
+        flou.Plan([copied, blur]).protect(people, secret=1)
+    assert flou.Plan([blur, copied]).protect(people, secret=1).guarantees
+    with pytest.raises(flou.FlouError, match="nothing that a later step hides"):
+        flou.Plan([copied, flou.protect.TopCode("resources", quantile=0.9)]).protect(people, secret=1)
+
+
+def test_a_rule_without_originals_promises_nothing_about_ratios() -> None:
+    release = flou.protect.Derive("tax = 0.2 * resources", unit=1).protect(flou.datasets.apa(500), secret=1)
+    assert not any("ratios" in str(proof) for proof in release.guarantees)
+    assert not release.steps[0].notes

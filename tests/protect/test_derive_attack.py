@@ -140,8 +140,8 @@ def test_exact_ratios_in_disguise_are_refused(rule: str) -> None:
 
 
 def test_the_whole_part_of_a_ratio_is_as_safe_as_a_rounded_one() -> None:
-    assert flou.Plan([BLUR, Derive(f"z = floor({RATIO})", unit=1.0)]).protect(APA, secret=1).guarantees
-    assert flou.Plan([BLUR, Derive(f"z = floor({RATIO})", unit=0.01)]).protect(APA, secret=1).guarantees
+    assert flou.Plan([BLUR, Derive(f"notpb = floor({RATIO})", unit=1.0)]).protect(APA, secret=1).guarantees
+    assert flou.Plan([BLUR, Derive(f"notpb = floor({RATIO})", unit=0.01)]).protect(APA, secret=1).guarantees
 
 
 def test_one_odd_amount_does_not_stop_the_attack() -> None:
@@ -165,14 +165,26 @@ def _amounts(n: int, seed: int) -> flou.Microdata:
 
 
 #: Rules that say little one by one: each leaves one amount in ten.
-FOUR = [f"z{i} = original.x{i} / original.y * y" for i in range(4)]
+FOUR = [f"x{i} = original.x{i} / original.y * y" for i in range(4)]
 BLUR_Y = IntervalBlur("y", classes=10)
 
 
 def test_rules_that_leak_together_are_found() -> None:
     data = _amounts(60, 1)
     for rule in FOUR:
+        # alone, while the other amounts stand in the file
         assert flou.Plan([BLUR_Y, Derive(rule, unit=0.001)]).protect(data, secret=1).steps[-1].n_recovered == 0
+
+
+def test_a_ratio_beside_an_amount_that_stands_in_the_file_gives_the_other_one_away() -> None:
+    data = _amounts(60, 1)
+    _given_back(BLUR_Y, Derive("z = original.x0 / original.y * y", unit=0.01), data=data)
+    hidden = IntervalBlur("x0", classes=5, given=["x1"])
+    assert flou.Plan([BLUR_Y, hidden, Derive("z = original.x0 / original.y * y", unit=1)]).protect(data, secret=1)
+
+
+def test_all_rules_together_leak() -> None:
+    data = _amounts(60, 1)
     _given_back(BLUR_Y, Derive(FOUR, unit=0.001), data=data)
 
 
@@ -191,6 +203,7 @@ def test_rules_that_leak_a_common_numerator_are_found() -> None:
     held: dict[str, Any] = {f"y{i}": (x + rng.integers(1, 40_000, 60)) / 100 for i in range(4)}
     data = flou.Microdata(pl.DataFrame({"pid": np.arange(60), "x": x / 100, **held}), id="pid")
     blurs = [IntervalBlur(f"y{i}", classes=5, given=["x"]) for i in range(4)]
+    blurs.append(IntervalBlur("x", classes=5, given=["y0"]))
     rules = [f"z{i} = original.x / original.y{i} * y{i}" for i in range(4)]
     for rule in rules:
         assert flou.Plan([*blurs, Derive(rule, unit=0.001)]).protect(data, secret=1).guarantees

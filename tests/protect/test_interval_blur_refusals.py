@@ -49,7 +49,12 @@ def test_zeros_are_not_kept_apart_among_negative_values() -> None:
 
 def test_classes_must_have_somebody_and_cover_everybody() -> None:
     data = _data(amount=np.random.default_rng(3).uniform(100, 400, 400).round(2))
-    _refused(IntervalBlur("amount", breaks=[0, 50, 200, 400]), data, DataError, "No value lies in the class 0 to 50")
+    _refused(
+        IntervalBlur("amount", breaks=[0, 50, 200, 400]),
+        data,
+        DataError,
+        r"Too few values lie in the class 0 to 50 .0.",
+    )
     _refused(IntervalBlur("amount", breaks=[0, 200, 300]), data, DataError, "do not cover.*above.*open")
     _refused(IntervalBlur("amount", breaks=[150, 200, 400]), data, DataError, "do not cover.*below")
 

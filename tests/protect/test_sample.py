@@ -148,7 +148,9 @@ def _with_rows(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Later:
     ids=["recode", "values", "type", "nulls", "doubled", "strangers", "suppression"],
 )
 def test_a_step_that_changes_the_sampled_records_is_refused(step: Protection) -> None:
-    with pytest.raises(GuaranteeBrokenError):
+    with pytest.raises(
+        (GuaranteeBrokenError, DataError), match=r"does not hold|not in the step's input|Put the sample after"
+    ):
         flou.Plan([*PLAN.steps, step]).protect(_people(), secret=1)
 
 
@@ -183,3 +185,9 @@ def test_what_leaves_the_process_has_no_kin() -> None:
     assert copied.n_records == release.data.n_records
     with pytest.raises(DataError):
         pickle.dumps(release)
+
+
+def test_a_file_without_id_strata_and_weight_is_sampled() -> None:
+    frame = pl.DataFrame({"a": [3.0, 1.0, 2.0, 5.0] * 10, "g": [1, 2, 1, 2] * 10})
+    release = flou.protect.Sample(share=0.5).protect(flou.Microdata(frame, keys=["g"]), secret=1)
+    assert release.data.n_records == 20

@@ -239,7 +239,7 @@ class Derive(Protection):
         multiples = Note("{columns}: shown in multiples of {unit}", {**columns, "unit": self.unit})
         safe = Note("{columns}: no original amount is computed back from the ratios", columns)
         attacked = (Guarantee(safe, recovered),) if self._ratios else ()
-        return (Guarantee(multiples, off_unit), *attacked, copies)
+        return (Guarantee(multiples, off_unit), copies, *attacked)
 
 
 def _missing(rule: Rule, values: Mapping[Column, Floats], n: int) -> Floats:

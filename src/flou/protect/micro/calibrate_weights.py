@@ -37,6 +37,7 @@ from flou.protect.micro.calibration.margins import (
 )
 from flou.protect.micro.calibration.promise import totals_are_met
 from flou.protect.micro.rows import Rows, read_rows
+from flou.protect.micro.weight_column import weight_column
 
 
 class CalibrateWeights(Protection):
@@ -96,16 +97,8 @@ class CalibrateWeights(Protection):
     def touches(self) -> tuple[str, ...]:
         return () if self.weight is None else (self.weight,)
 
-    def _weight(self, data: Microdata) -> str:
-        name = self.weight or data.schema.weight or "weight"
-        if data.schema.weight not in (None, name):
-            raise ParameterError(f"weight = {name!r}, but the schema declares the weight {data.schema.weight!r}.")
-        if data.schema.weight is None and name in data.columns:
-            raise ParameterError(f"the data have a column {name!r} already, which is not the weight: name another.")
-        return name
-
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        weight = self._weight(data)
+        weight = weight_column(data, self.weight)
         self._require_released(data, weight)
         held = () if data.schema.weight is None else (weight,)
         rows = read_rows(data, (*self._named, *held), type(self).__name__)

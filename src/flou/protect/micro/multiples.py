@@ -50,6 +50,12 @@ def nearest_multiples(values: Floats, unit: float) -> Floats:
     return steps * whole / power + 0.0  # -0.0 becomes 0.0
 
 
+def multiple_of(counts: Floats, unit: float) -> Floats:
+    """counts · unit, the doubles nearest to their decimal form: 3 · 0.1 is 0.3."""
+    whole, power = _as_fraction(unit)
+    return np.asarray(counts * whole / power, dtype=np.float64)
+
+
 def _as_fraction(unit: float) -> tuple[float, float]:
     """The unit's numerator and the power of ten below it, both whole."""
     _, digits, exponent = Decimal(repr(unit)).normalize().as_tuple()

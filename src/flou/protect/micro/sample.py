@@ -17,7 +17,7 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine import native
-from flou.engine.errors import DataError, ParameterError
+from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
@@ -26,6 +26,7 @@ from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.rows import Rows, read_rows
+from flou.protect.micro.weight_column import weight_column
 
 _SECRET: dict[str, Any] = {"secret": True}
 
@@ -49,18 +50,8 @@ class Sample(Protection):
     def touches(self) -> tuple[str, ...]:
         return () if self.weight is None else (self.weight,)
 
-    def _weight(self, data: Microdata) -> str:
-        name = self.weight or data.schema.weight or "weight"
-        if name.startswith(native.RESERVED):
-            raise ParameterError(f"weight = {name!r} begins like the columns that Flou adds for itself: name another.")
-        if data.schema.weight not in (None, name):
-            raise ParameterError(f"weight = {name!r}, but the schema declares the weight {data.schema.weight!r}.")
-        if data.schema.weight is None and name in data.columns:
-            raise ParameterError(f"the data have a column {name!r} already, which is not the weight: name another.")
-        return name
-
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        weight = self._weight(data)
+        weight = weight_column(data, self.weight)
         held = () if data.schema.weight is None else (weight,)
         rows = read_rows(data, (*self.by, *held), type(self).__name__)
         drawn = draw_sample(

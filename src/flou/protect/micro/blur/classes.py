@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.engine.errors import DataError, ParameterError
+from flou.protect.micro.multiples import multiple_of
 
 Floats = NDArray[np.float64]
 
@@ -100,17 +101,7 @@ class Classes:
         counts = np.clip(np.rint(values / unit), first, last)
         for code in np.rint(codes / unit):
             counts = np.where(counts == code, np.where(counts < last, counts + 1, counts - 1), counts)
-        return multiple(counts, unit)
-
-
-def multiple(count: Floats, unit: float) -> Floats:
-    """count · unit as the double nearest to its decimal form: 3 · 0.1 is 0.3."""
-    if float(unit).is_integer():
-        return np.asarray(count * unit, dtype=np.float64)
-    inverse = 1.0 / unit
-    return np.asarray(
-        count / round(inverse) if abs(inverse - round(inverse)) < 1e-9 else count * unit, dtype=np.float64
-    )
+        return multiple_of(counts, unit)
 
 
 def quantile_classes(values: Floats, n_classes: int, unit: float, least: int, *, positive: bool) -> Classes:
@@ -135,7 +126,7 @@ def quantile_classes(values: Floats, n_classes: int, unit: float, least: int, *,
         raise DataError(
             f"The values fall into fewer than two classes at unit = {unit:g}: take a smaller unit, or give breaks."
         )
-    return Classes(multiple(edges, unit), open_bottom=True, open_top=True, positive=positive)
+    return Classes(multiple_of(edges, unit), open_bottom=True, open_top=True, positive=positive)
 
 
 def given_classes(values: Floats, breaks: tuple[float, ...], top: str, least: int, *, positive: bool) -> Classes:

@@ -28,11 +28,11 @@ from flou.engine.note import Note
 from flou.engine.parameters import Number, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
-from flou.protect.micro.blur.classes import multiple
 from flou.protect.micro.derive.copies import original_copies
 from flou.protect.micro.derive.evaluate import Evaluation, Floats, parts_with_originals
 from flou.protect.micro.derive.grammar import Column, Rule, read_rule
 from flou.protect.micro.derive.ratios import Ratio, count_given_back, original_values, ratios_of
+from flou.protect.micro.multiples import multiple_of
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Amounts, Rows, read_rows
@@ -91,7 +91,7 @@ class Derive(Protection):
 
     @cached_property
     def _ratios(self) -> tuple[Ratio, ...]:
-        bounds = multiple(np.array([c for c in self._counts if np.isfinite(c)]), self.unit).tolist()
+        bounds = multiple_of(np.array([c for c in self._counts if np.isfinite(c)]), self.unit).tolist()
         return tuple(r for rule in self._rules for r in ratios_of(rule, self.unit, bounds))
 
     def _check_shape(self, rule: Rule, later: Sequence[str]) -> None:
@@ -195,7 +195,7 @@ class Derive(Protection):
                 f"The rule {rule.text!r} has no finite value in {without:,} records that have all its columns. Bound "
                 "what it takes a log or root of, or divides by, with min or max."
             )
-        found = multiple(np.clip(np.rint(found / self.unit), *self._counts), self.unit)
+        found = multiple_of(np.clip(np.rint(found / self.unit), *self._counts), self.unit)
         if n_zero:
             found = np.where(zero, np.nan if isinstance(self.zero_division, str) else self.zero_division, found)
         whole = float(self.unit).is_integer()

@@ -27,7 +27,7 @@ class Look:
 #: Flagged, quiet, ink, grid. Blue and orange stay apart for the colour-blind and in grey print.
 ALERT, CALM, INK, GRID = "#c2541a", "#2f5d8a", "#2b2f36", "#e3e6ea"
 #: Room at the left for long names on an axis, whose width is only guessed where a font is missing.
-PADDING: Any = {"left": 24, "top": 5, "right": 5, "bottom": 5}
+PADDING: Any = {"left": 56, "top": 5, "right": 5, "bottom": 5}
 _FONT = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flou.engine.charts import ALERT, CALM, INK, percent_axis, styled
+from flou.engine.charts import ALERT, CALM, INK, PADDING, percent_axis, styled
 from flou.engine.words import Words
 
 if TYPE_CHECKING:
@@ -39,5 +39,7 @@ def senses_chart(senses: list[Sense], language: str) -> alt.Chart | None:
     )
     text = base.mark_text(align="left", dx=4, fontSize=10, color=INK).encode(text="label:N")
     return styled(
-        (base.mark_bar(cornerRadiusEnd=2).encode(color=colour) + text).properties(width=400, height=alt.Step(15))
+        (base.mark_bar(cornerRadiusEnd=2).encode(color=colour) + text).properties(
+            width=400, height=alt.Step(15), padding=PADDING
+        )
     )

@@ -90,6 +90,11 @@ class Pram(Protection):
         new = _values_of(coded.values, drawn)
         chances = _chances_to_change(transitions, coded.olds)
         n, n_changed = int(coded.counts.sum()), int((drawn != coded.codes).sum())
+        if n and not n_changed:
+            raise DataError(
+                f"Pram drew every value of {column!r} as it was: nothing is protected. Take a smaller stay, or a "
+                "matrix that changes more; a file of very few records cannot be protected in this way."
+            )
         beside = pl.Series(np.append(chances, np.nan)[coded.rows])
         released = rows.put_back({column: new}, self._schema(data, coded))
         kept = KeptInput.of(rows, released, {column: new}, {column: beside})

@@ -134,7 +134,8 @@ class Amounts:
     def of(cls, data: Microdata, held: pl.Series) -> Amounts:
         dtype = held.dtype
         if not (dtype.is_numeric() or dtype == pl.Date):
-            raise DataError(f"A column of numbers or dates is needed; {held.name!r} is {dtype}.")
+            hint = " Convert it to a date, without the time." if dtype == pl.Datetime else ""
+            raise DataError(f"A column of numbers or dates is needed; {held.name!r} is {dtype}.{hint}")
         codes = codes_in(data.frame.collect_schema()[held.name], data.schema.not_applicable.get(held.name, ()))
         known = held.is_not_null() & ~held.is_in(codes) if codes else held.is_not_null()
         mask = known.fill_null(False).to_numpy()

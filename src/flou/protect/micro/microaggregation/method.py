@@ -71,6 +71,8 @@ class Microaggregation(Protection):
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         if hidden := [c for c in self.columns if c in data.schema.hidden]:
             raise DataError(f"columns names {listed(hidden)}, never published: there is nothing to average.")
+        if data.schema.weight in self.columns:
+            raise DataError(f"columns names {data.schema.weight!r}, the weight: averaged it would bias estimates.")
         rows = read_rows(data, (*self.columns, *self.by), type(self).__name__)
         variables = [variable_of(rows, column) for column in self.columns]
         found = self._groups(variables, rows.strata(self.by))

@@ -110,7 +110,9 @@ EXAMPLES: dict[str, list[Method]] = {
     ],
     "derive": [
         flou.protect.Derive(["spending = 2 * age", "rest = max(income - spending, 0)"], unit=5),
-        flou.protect.Derive("spending = original.spending / original.income * age * 40", unit=1, at_most=2000),
+        flou.protect.Derive(
+            ["spending = original.spending / original.income * age * 40", "income = age * 30"], unit=1, at_most=2000
+        ),
     ],
     "random_code": [flou.protect.RandomCode("region", min_size=45)],
     "sample": [flou.protect.Sample(share=0.4, by=["region", "sex"]), flou.protect.Sample(share=0.5)],

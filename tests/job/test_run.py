@@ -230,7 +230,11 @@ def small_example(folder: Path) -> Path:
         .replace('  "age_blurred = age",\n', "")  # of few people ages are nulled too, and it would tell them
     )
     policy = folder / "apa" / "policy.toml"
-    policy.write_text(policy.read_text().replace("release = 0.01, review = 0.02", "release = 0.2, review = 0.3"))
+    text = policy.read_text().replace("release = 0.01, review = 0.02", "release = 0.2, review = 0.3")
+    for bounds in ("release = 0.05, review = 0.1 ", "release = 0.1, review = 0.15", "release = 0.15, review = 0.3"):
+        assert bounds in text
+        text = text.replace(bounds, "release = 0.9, review = 1.0 ")
+    policy.write_text(text)
     return plan
 
 

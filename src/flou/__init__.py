@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from flou.decide.verdict import Verdict
     from flou.describe.files import read, write
     from flou.describe.hierarchy import Hierarchy
+    from flou.describe.mechanism.transition_matrix import TransitionMatrix
     from flou.describe.microdata import Microdata
     from flou.describe.schema import Schema
     from flou.engine.errors import FlouError, Infeasible
@@ -33,6 +34,7 @@ _NAMES = {
     "Report": "flou.reporting.document",
     "Schema": "flou.describe.schema",
     "Secret": "flou.engine.secret",
+    "TransitionMatrix": "flou.describe.mechanism.transition_matrix",
     "Verdict": "flou.decide.verdict",
     "attack": "flou.attack",
     "datasets": "flou.datasets",
@@ -45,6 +47,6 @@ _NAMES = {
 
 __all__ = [
     "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "Release", "Report", "Schema", "Secret",
-    "Verdict", "__version__", "attack", "datasets", "protect", "read", "risk", "utility", "write",
+    "TransitionMatrix", "Verdict", "__version__", "attack", "datasets", "protect", "read", "risk", "utility", "write",
 ]  # fmt: skip
 __getattr__, __dir__ = attach(__name__, _NAMES)

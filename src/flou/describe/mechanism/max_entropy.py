@@ -63,6 +63,7 @@ def solve_rows(D: int, V: float, js: int) -> Floats:
         chances[i, D - i], chances[i, D + js + 1 - i] = (js + 1 - i) / (js + 1), i / (js + 1)
     rows = _Rows.of(counts[~forced], z, allowed[~forced], js, np.minimum(V - floor[~forced], 4.0 * D * D))
     chances[1:][~forced] = _maximise(rows)
+    chances[-1] = (chances[-1] + chances[-1, ::-1]) / 2  # large counts: symmetric to the last bit
     chances.flags.writeable = False
     return chances
 

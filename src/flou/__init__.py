@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from flou.decide.verdict import Verdict
     from flou.describe.files import read, write
     from flou.describe.hierarchy import Hierarchy
+    from flou.describe.keyed import record_keys
     from flou.describe.mechanism.transition_matrix import TransitionMatrix
     from flou.describe.microdata import Microdata
     from flou.describe.schema import Schema
+    from flou.describe.table.table import Table
+    from flou.describe.table.table_set import TableSet
+    from flou.describe.table.tabulate import tabulate_many
     from flou.engine.errors import FlouError, Infeasible
     from flou.engine.plan import Plan
     from flou.engine.release import Release
@@ -35,18 +39,23 @@ _NAMES = {
     "Schema": "flou.describe.schema",
     "Secret": "flou.engine.secret",
     "TransitionMatrix": "flou.describe.mechanism.transition_matrix",
+    "Table": "flou.describe.table.table",
+    "TableSet": "flou.describe.table.table_set",
     "Verdict": "flou.decide.verdict",
     "attack": "flou.attack",
     "datasets": "flou.datasets",
     "protect": "flou.protect",
     "read": "flou.describe.files",
+    "record_keys": "flou.describe.keyed",
     "risk": "flou.risk",
+    "tabulate_many": "flou.describe.table.tabulate",
     "utility": "flou.utility",
     "write": "flou.describe.files",
 }
 
 __all__ = [
     "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "Release", "Report", "Schema", "Secret",
-    "TransitionMatrix", "Verdict", "__version__", "attack", "datasets", "protect", "read", "risk", "utility", "write",
+    "Table", "TableSet", "TransitionMatrix", "Verdict", "__version__", "attack", "datasets", "protect", "read",
+    "record_keys", "risk", "tabulate_many", "utility", "write",
 ]  # fmt: skip
 __getattr__, __dir__ = attach(__name__, _NAMES)

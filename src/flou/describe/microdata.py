@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from flou.describe.check import check_frame, check_values, check_weight
 from flou.describe.schema import Schema
-from flou.describe.units import declared_ids, ids_by_content
+from flou.describe.units import published_owners, unit_ids
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError, LazyInputError, OutputError, ParameterError, SchemaError, did_you_mean
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from flou.describe.overview import Overview
+    from flou.describe.table.table import Table
     from flou.engine.native.source import Source
 
 
@@ -100,6 +101,10 @@ class Microdata:
     def with_frame(self, frame: native.Frame, schema: Schema | None = None) -> Microdata:
         """The same data after a protection changed the frame (and perhaps what the schema says)."""
         return self._with(entered=self._entered.with_frame(frame), schema=schema or self.schema)
+
+    def compacted(self) -> Microdata:
+        """The same rows, holding nothing of what a protection took away."""
+        return self.with_frame(native.compact(self.frame))
 
     def with_schema(self, schema: Schema) -> Microdata:
         """The same rows under another schema, checked again."""
@@ -179,7 +184,7 @@ class Microdata:
             raise OutputError(f"{str(path)!r} is the file that the rows are read from. Write to another one.")
 
     @contextmanager
-    def _watched(self) -> Iterator[None]:
+    def watched(self) -> Iterator[None]:
         """What is read inside the block is sure to be of the file that was opened."""
         try:
             yield
@@ -189,7 +194,7 @@ class Microdata:
         self.require_unchanged()
 
     def _counted(self, frame: native.Frame) -> pl.DataFrame:
-        with self._watched():
+        with self.watched():
             return native.collect(frame)
 
     def __len__(self) -> int:
@@ -217,7 +222,7 @@ class Microdata:
     def _weight_range(self) -> tuple[float, list[str]]:
         """The smallest weight and what is wrong with the weights: one pass, remembered."""
         if "weight" not in self._cache:
-            with self._watched():
+            with self.watched():
                 self._cache["weight"] = check_weight(self.frame, str(self.schema.weight))
         found: tuple[float, list[str]] = self._cache["weight"]
         return found
@@ -235,7 +240,7 @@ class Microdata:
         if wanted not in self._cache:
             if self.schema.weight is not None:
                 self.lowest_weight()
-            with self._watched():
+            with self.watched():
                 self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight)
         table: KeyTable = self._cache[wanted]
         return table
@@ -247,13 +252,7 @@ class Microdata:
 
     def unit_ids(self) -> NDArray[np.generic]:
         """What randomness hangs on: the role `id`, or for rows in memory their place in an order by content."""
-        if self.schema.id is not None:
-            return declared_ids(native.collect(self.frame.select(self.schema.id))[self.schema.id])
-        if self.is_lazy:
-            raise LazyInputError(
-                "Randomness needs an id for each unit. Declare the role id, or load the rows with .collect()."
-            )
-        return ids_by_content(native.collect(self.shown(reveal=True)))
+        return unit_ids(self)
 
     def numbered(self) -> Microdata:
         """With each row's number, by which an attack is scored; an id serves, and rows in an engine have no order."""
@@ -278,10 +277,7 @@ class Microdata:
 
     def published_owners(self) -> NDArray[np.generic]:
         """Whose row each row of `.public()` is, in that order: for scoring attacks, never for intruders."""
-        rows = native.collect(self.numbered().frame)
-        shown = list(self.public().columns)
-        name = self.schema.id or _UNIT
-        return rows.sort(*shown, name, nulls_last=True)[name].to_numpy()
+        return published_owners(self)
 
     def collect(self) -> Microdata:
         """Bring the rows into memory."""
@@ -291,6 +287,12 @@ class Microdata:
         made = self._with(entered=native.Entered(nw.from_native(rows, eager_only=True), "polars"))
         made._check_values()
         return made
+
+    def tabulate(self, dims: Sequence[str] | str, value: str | None = None, **options: Any) -> Table:
+        """A table of counts, and of sums of `value`, by `dims`; see `flou.describe.table.tabulate`."""
+        from flou.describe.table.tabulate import tabulate
+
+        return tabulate(self, dims, value=value, **options)
 
     def public(self) -> Microdata:
         """What would be published: without identifiers and internal numbers, rows ordered by their values."""

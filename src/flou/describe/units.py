@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flou.engine.errors import DataError
+from flou.engine import native
+from flou.engine.errors import DataError, LazyInputError
+
+if TYPE_CHECKING:
+    from flou.describe.microdata import Microdata
+
+
+def unit_ids(data: Microdata) -> NDArray[np.generic]:
+    """The role `id`, or for rows in memory their place in an order by content."""
+    if data.schema.id is not None:
+        return declared_ids(native.collect(data.frame.select(data.schema.id))[data.schema.id])
+    if data.is_lazy:
+        raise LazyInputError(
+            "Randomness needs an id for each unit. Declare the role id, or load the rows with .collect()."
+        )
+    return ids_by_content(native.collect(data.shown(reveal=True)))
+
+
+def published_owners(data: Microdata) -> NDArray[np.generic]:
+    """Whose row each row of `.public()` is, in that order."""
+    rows, name = native.collect(data.numbered().frame), data.unit_column
+    return rows.sort(*data.public().columns, name, nulls_last=True)[name].to_numpy()
 
 
 def declared_ids(held: pl.Series) -> NDArray[np.generic]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from flou.engine import native
 from flou.engine.keys import KeyTable
 
-DataKind = Literal["microdata", "table"]
+DataKind = Literal["microdata", "table", "table set", "mechanism"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,8 @@ class Data(Protocol):
     def kin(self) -> Kin: ...
 
     def with_kin(self, **kin: Any) -> Any: ...
+
+    def compacted(self) -> Any: ...
 
 
 def data_kind(data: object) -> DataKind | None:

@@ -123,6 +123,14 @@ class Secret:
     def test_only(self) -> bool:
         return self.origin == "test"
 
+    def require_allowed(self, *, synthetic: bool) -> None:
+        """Refuse the published demonstration secret on anything but Flou's own synthetic data."""
+        if self.origin == "demonstration" and not synthetic:
+            raise SecretError(
+                "The demonstration secret is published with Flou and protects nobody: it is accepted on Flou's own "
+                "synthetic data alone. Make your own with `flou secret FILE`."
+            )
+
     def derive(self, *purpose: str | int) -> bytes:
         """A 256-bit subkey for one purpose (HMAC-SHA256); parts are length-prefixed, so no two collide."""
         message = b"".join(len(part := str(p).encode()).to_bytes(4, "big") + part for p in purpose)

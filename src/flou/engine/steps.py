@@ -10,7 +10,7 @@ from typing import Any
 
 from flou.engine import native
 from flou.engine.data import data_kind
-from flou.engine.errors import DataError, FlouError, SecretError, listed
+from flou.engine.errors import DataError, FlouError, listed
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Protection
 from flou.engine.progress import tell
@@ -30,11 +30,7 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
             f"A plan protects microdata or tables, not {type(current).__name__}. Wrap a frame first: "
             "flou.Microdata(frame, keys=[…])."
         )
-    if secret.origin == "demonstration" and not current.marks.synthetic:
-        raise SecretError(
-            "The demonstration secret is published with Flou and protects nobody: it is accepted on Flou's own "
-            "synthetic data alone. Make your own with `flou secret FILE`."
-        )
+    secret.require_allowed(synthetic=current.marks.synthetic)
     if current.marks.released and current.trail is None:
         raise DataError("These released data have lost what was promised about them: start again from the original.")
     trail: Trail = current.trail or Trail(secret_origin=secret.origin)
@@ -53,7 +49,7 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
             promised = [g.of_frame() for g in promised]
         promised += guarantees
     tell("protect: verify", len(methods), len(methods))
-    current = current.with_frame(native.compact(current.frame))
+    current = current.compacted()
     proofs = tuple(g.prove(current) for g in promised)
     origin = max(trail.secret_origin, secret.origin, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin)

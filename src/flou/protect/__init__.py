@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from flou.protect.micro.samarati import Samarati
     from flou.protect.micro.sample import Sample
     from flou.protect.micro.top_code import BottomCode, TopCode
+    from flou.protect.table.cell_key import CellKey
 
 METHODS = {
     "AdditiveNoise": "flou.protect.micro.additive_noise",
     "BottomCode": "flou.protect.micro.top_code",
+    "CellKey": "flou.protect.table.cell_key",
     "CalibrateWeights": "flou.protect.micro.calibrate_weights",
     "Datafly": "flou.protect.micro.datafly",
     "Derive": "flou.protect.micro.derive.derive",
@@ -58,6 +60,7 @@ __all__ = [
     "AdditiveNoise",
     "BottomCode",
     "CalibrateWeights",
+    "CellKey",
     "Datafly",
     "Derive",
     "DropIdentifiers",

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flou.engine.data import DataKind
 from flou.engine.errors import DataError, ParameterError
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,8 @@ class Mechanism(ABC):
     Rows are numbered 0 to `last`, and `row_of` says which one serves a count: in a transition matrix the last row
     serves every larger count; in rounding, counts with the same remainder share a row.
     """
+
+    data_kind: ClassVar[DataKind] = "mechanism"
 
     @property
     @abstractmethod

@@ -21,8 +21,8 @@ def match(relation: Any, keys: pl.DataFrame, on: list[str], how: Literal["semi",
     `relation.query` runs on the relation's own connection, where a frame of another connection could
     not be joined; the key table travels inside the query, so nothing is left registered behind.
     """
-    condition = " AND ".join(f"__flou_rows.{_quoted(c)} IS NOT DISTINCT FROM __flou_keys.{_quoted(c)}" for c in on)
-    extra = "".join(f", __flou_keys.{_quoted(c)}" for c in keys.columns if c not in on) if how == "left" else ""
+    condition = " AND ".join(f"__flou_rows.{quoted(c)} IS NOT DISTINCT FROM __flou_keys.{quoted(c)}" for c in on)
+    extra = "".join(f", __flou_keys.{quoted(c)}" for c in keys.columns if c not in on) if how == "left" else ""
     source = f"({_values(keys)}) AS __flou_keys"
     sql = f"SELECT __flou_rows.*{extra} FROM __flou_rows {how.upper()} JOIN {source} ON {condition}"
     return relation.query("__flou_rows", sql)
@@ -56,7 +56,7 @@ def _values(keys: pl.DataFrame) -> str:
     columns = [[None if v is None else _text(v) for v in keys[c].to_list()] for c in keys.columns]
     rows = json.dumps([dict(enumerate(row)) for row in zip(*columns, strict=True)]).replace("'", "''")
     shape = json.dumps([{str(i): "VARCHAR" for i in range(keys.width)}])
-    casts = ", ".join(f'CAST("{i}" AS {_sql_type(t)}) AS {_quoted(n)}' for i, (n, t) in enumerate(keys.schema.items()))
+    casts = ", ".join(f'CAST("{i}" AS {_sql_type(t)}) AS {quoted(n)}' for i, (n, t) in enumerate(keys.schema.items()))
     return f"SELECT {casts} FROM (SELECT UNNEST(from_json('{rows}', '{shape}'), recursive := true))"
 
 
@@ -77,5 +77,5 @@ def _text(value: object) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,155 @@
+"""Record keys: one number in [0, 2^32) for each unit, which the cell key method adds up in every cell.
+
+A lasting key is a keyed hash of the unit's id under the office's secret (SipHash-2-4 under a subkey that
+HMAC-SHA256 derives): the same person has the same key in every file and every year, on every engine, and
+nobody without the secret can tell it. Keys that were drawn once and stored are taken as they are, and so
+are the keys in [0, 1) of other tools (ckm, cellKey), scaled to 2^32.
+
+Whoever knows the keys can take the noise off: they are never written or shown.
+"""
+
+from __future__ import annotations
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.describe.microdata import Microdata
+from flou.describe.units import declared_ids
+from flou.engine import native
+from flou.engine.errors import DataError, ParameterError
+from flou.engine.randomness import keyed_hash
+from flou.engine.secret import Secret
+
+#: Where the keys stand; never shown.
+RECORD_KEY = f"{native.RESERVED}record_key"
+#: Keys are whole numbers below this.
+SPAN = 2**32
+#: A whole number as text, in the one way to write it: hashed as the number, since files differ in this.
+_WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"
+#: How improbable a number of repeated keys must be before it is taken for a mistake.
+_ACCIDENT = 1e-6
+#: How many keys are compared with each other.
+_LOOKED_AT = 4_000_000
+
+
+def record_keys(people: Microdata, *, secret: Secret | int | None = None, stored: str | None = None) -> Microdata:
+    """The same records with a key each: lasting ones from the role `id` and a secret, or those of a column.
+
+        keyed = flou.record_keys(people, secret=flou.Secret.from_file("office.secret"))
+        keyed = flou.record_keys(people, stored="rkey")
+
+    A secret must be given and kept: with another one every figure published so far would be perturbed anew.
+    `stored` names a column of whole numbers in [0, 2^32) or of numbers in [0, 1).
+    """
+    if not isinstance(people, Microdata):
+        raise ParameterError(f"record_keys takes Microdata, not {type(people).__name__}: flou.Microdata(frame, id=…).")
+    if (secret is None) == (stored is None):
+        raise ParameterError(
+            "record_keys takes secret= (lasting keys from the role id) or stored= (a column of keys drawn once), one "
+            "of them. Keys drawn anew at each call would let noise be averaged away, so there is no default."
+        )
+    if stored is not None:
+        return _stored(people, stored)
+    chosen = Secret.of(secret)
+    chosen.require_allowed(synthetic=people.marks.synthetic)
+    name = people.schema.id
+    if name is None:
+        raise DataError(
+            "Lasting keys are made from each unit's id, but no column has this role. Declare it: "
+            'flou.Microdata(frame, id="person_number", …), or give a column of keys: stored="rkey".'
+        )
+    _require_distinct(people, name)
+    subkey = chosen.derive("record keys")[:16]
+
+    def with_keys(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.with_columns(pl.Series(RECORD_KEY, hashed_keys(rows[name], subkey)))
+
+    keyed = people.with_frame(native.map_batches(people.frame, with_keys))
+    return keyed.marked(test_only=chosen.test_only)
+
+
+def hashed_keys(ids: pl.Series, subkey: bytes) -> NDArray[np.int64]:
+    """The key of each id; `7` and `"7"` are the same unit."""
+    if ids.dtype == pl.String and ids.str.contains(_WHOLE).all():
+        ids = ids.cast(pl.Int64)
+    if ids.dtype != pl.String:
+        return (keyed_hash(ids.to_numpy(), subkey) & np.uint64(SPAN - 1)).astype(np.int64)
+    whole = ids.str.contains(_WHOLE).fill_null(False).to_numpy()
+    keys = keyed_hash(ids.to_numpy(), subkey)
+    if whole.any():
+        keys[whole] = keyed_hash(ids.filter(whole).cast(pl.Int64).to_numpy(), subkey)
+    return (keys & np.uint64(SPAN - 1)).astype(np.int64)
+
+
+def _require_distinct(people: Microdata, name: str) -> None:
+    """Every unit once: a unit that stands in the file twice would count, and be perturbed, as two."""
+    if people.native_kind in ("duckdb", "spark"):
+        held = nw.col(name)
+        row = native.collect(
+            people.frame.select(
+                held.n_unique().cast(nw.Int64).alias("distinct"),
+                held.is_null().cast(nw.Int64).sum().alias("null"),
+            )
+        ).row(0, named=True)
+        repeated = people.n_records - row["null"] - row["distinct"] + (1 if row["null"] else 0)
+        if row["null"] or repeated:
+            raise DataError(
+                f"The id {name!r} must be unique and never null: {row['null']:,} are null, {repeated:,} are repeated."
+            )
+        return
+    declared_ids(native.collect(people.frame.select(name))[name])
+
+
+def _stored(people: Microdata, column: str) -> Microdata:
+    if column not in people.columns:
+        raise DataError(f"stored = {column!r} names no column of the data. Columns: {', '.join(people.columns)}.")
+    dtype = people.frame.collect_schema()[column]
+    if not dtype.is_numeric():
+        raise DataError(f"The record keys {column!r} should be numbers, but the column is {dtype}.")
+    held = nw.col(column)
+    row = native.collect(
+        people.frame.select(
+            held.min().alias("low"),
+            held.max().alias("high"),
+            held.is_null().cast(nw.Int64).sum().alias("null"),
+        )
+    ).row(0, named=True)
+    if row["null"]:
+        raise DataError(
+            f"The record key {column!r} is missing in {row['null']:,} records. Each unit needs one that lasts: draw "
+            "keys for new units once, and store them with the others."
+        )
+    top, values = (SPAN, "whole numbers in [0, 2^32)") if dtype.is_integer() else (1, "numbers in [0, 1)")
+    if row["low"] < 0 or row["high"] >= top:
+        raise DataError(
+            f"The record keys {column!r} should be {values}; they lie between {row['low']} and {row['high']}."
+        )
+    _require_few_repeated(people, column, top, SPAN if dtype.is_integer() else 10**8)
+    keys = held if dtype.is_integer() else (held.cast(nw.Float64) * float(SPAN)).floor().cast(nw.Int64)
+    return people.with_frame(people.frame.with_columns(keys.alias(RECORD_KEY)))
+
+
+def _require_few_repeated(people: Microdata, column: str, top: int, n_values: int) -> None:
+    """Among many keys a few fall together by accident; more than that, and units are in the file twice.
+
+    Of a large file only the lowest keys are looked at: whoever stands in it twice has one key.
+    """
+    from scipy.stats import poisson
+
+    share = min(1.0, _LOOKED_AT / max(people.n_records, 1))
+    held = nw.col(column)
+    row = native.collect(
+        people.frame.filter(held < top * share).select(
+            nw.len().cast(nw.Int64).alias("n"), held.n_unique().cast(nw.Int64).alias("distinct")
+        )
+    ).row(0, named=True)
+    n, cells = row["n"], n_values * share
+    by_accident = float(n + cells * np.expm1(n * np.log1p(-1.0 / cells)))
+    repeated = n - row["distinct"]
+    if repeated > int(poisson.isf(_ACCIDENT, max(by_accident, 1e-12))):
+        raise DataError(
+            f"{repeated:,} of {n:,} record keys {column!r} are repeated; by accident it would be about "
+            f"{by_accident:.2g}. Is a unit in the file twice, or were the keys drawn from too few numbers?"
+        )

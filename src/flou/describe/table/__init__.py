@@ -1,0 +1,1 @@
+"""Tables: cells, dimensions and margins, and how they are made from records."""

@@ -1,0 +1,188 @@
+"""A dimension of a table: its nodes, from the total to the finest categories of each zoning.
+
+Node 0 is the total. The others stand in the order of a walk through the tree, each zoning after the
+other, so that a table sorted by nodes reads as offices print it. A node is known by its labels, one for
+each shown column: the department 59 is `region = "32", department = "59"`, its region has the total's
+label for the department.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.engine import native
+from flou.engine.errors import DataError, HierarchyError, listed
+
+Codes = NDArray[np.int32]
+#: What stands in the place of a category where a cell sums over all of them.
+TOTAL = "Total"
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """The categories of a dimension and how they nest."""
+
+    name: str
+    #: The columns that show it, coarse to fine, zoning after zoning.
+    columns: tuple[str, ...]
+    #: One line a node, one column each of `columns`.
+    labels: pl.DataFrame
+    #: The node above each node; -1 for the total.
+    parents: Codes
+    #: The number of the node's zoning; -1 for the total.
+    zonings: Codes
+    #: Steps below the total.
+    depths: Codes
+    total: str = TOTAL
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.parents)
+
+    @cached_property
+    def is_finest(self) -> NDArray[np.bool_]:
+        """Whether nothing lies below a node; every zoning ends at one depth."""
+        above = np.zeros(self.n_nodes, dtype=np.bool_)
+        above[self.parents[1:]] = True
+        return ~above
+
+    @property
+    def n_zonings(self) -> int:
+        return int(self.zonings.max(initial=0)) + 1
+
+    def children(self, node: int, zoning: int = 0) -> NDArray[np.intp]:
+        """The nodes right below a node; of the total those of one zoning."""
+        return np.flatnonzero((self.parents == node) & (self.zonings == zoning if node == 0 else True))
+
+    def category(self, node: int) -> str:
+        """The node's own label: that of the finest column that is not a total."""
+        if node == 0:
+            return self.total
+        zoning = int(self.zonings[node])
+        first = int((self.depth_of_zoning[:zoning]).sum())
+        return str(self.labels[node, first + int(self.depths[node]) - 1])
+
+    @cached_property
+    def depth_of_zoning(self) -> NDArray[np.intp]:
+        """How many levels each zoning has."""
+        return np.array([int(self.depths[self.zonings == z].max()) for z in range(self.n_zonings)], dtype=np.intp)
+
+    def pruned(self, used: Codes) -> tuple[Dimension, Codes]:
+        """The dimension without categories that no cell has, and the nodes of the cells in it."""
+        kept = np.zeros(self.n_nodes, dtype=np.bool_)
+        kept[0] = True
+        nodes = np.unique(used)
+        while len(nodes):
+            kept[nodes] = True
+            nodes = np.unique(self.parents[nodes])
+            nodes = nodes[(nodes >= 0) & ~kept[nodes]]
+        place = np.cumsum(kept, dtype=np.int32) - 1
+        parents = np.where(self.parents[kept] < 0, -1, place[self.parents[kept]]).astype(np.int32)
+        labels = native.compact(nw.from_native(self.labels.filter(kept), eager_only=True)).to_native()
+        made = replace(self, labels=labels, parents=parents, zonings=self.zonings[kept], depths=self.depths[kept])
+        return made, place[used].astype(np.int32)
+
+    def __repr__(self) -> str:
+        return f"Dimension({self.name!r}, {self.n_nodes - 1:,} categories and the total)"
+
+
+def build_dimension(
+    name: str,
+    zonings: Sequence[tuple[tuple[str, ...], Codes, tuple[Sequence[str], ...]]],
+    total: str = TOTAL,
+) -> tuple[Dimension, list[Codes]]:
+    """A dimension from its atoms, and for each zoning the finest node of each atom.
+
+    A zoning is (shown columns, codes of the atoms by level, labels by level); atoms are the finest
+    combinations of all its columns.
+    """
+    columns = tuple(c for shown, _, _ in zonings for c in shown)
+    nodes = [np.full((1, len(columns)), -1, dtype=np.int64)]
+    finest: list[Codes] = []
+    zoning_of, depth_of, parent_of, n_nodes = [np.array([-1])], [np.array([0])], [np.array([-1])], 1
+    at = 0
+    for number, (shown, codes, labels) in enumerate(zonings):
+        _require_nested(name, shown, codes, labels)
+        paths, depths, parents, places = _walk(codes)
+        wide = np.full((len(paths), len(columns)), -1, dtype=np.int64)
+        wide[:, at : at + len(shown)] = paths
+        nodes.append(wide)
+        zoning_of.append(np.full(len(paths), number))
+        depth_of.append(depths)
+        parent_of.append(np.where(parents < 0, 0, parents + n_nodes))
+        finest.append((places + n_nodes).astype(np.int32))
+        n_nodes += len(paths)
+        at += len(shown)
+    stacked = np.concatenate(nodes)
+    texts = [labels for _, _, by_level in zonings for labels in by_level]
+    shown_labels = {column: _labelled(stacked[:, j], texts[j], column, total) for j, column in enumerate(columns)}
+    dimension = Dimension(
+        name=name,
+        columns=columns,
+        labels=pl.DataFrame(shown_labels),
+        parents=np.concatenate(parent_of).astype(np.int32),
+        zonings=np.concatenate(zoning_of).astype(np.int32),
+        depths=np.concatenate(depth_of).astype(np.int32),
+        total=total,
+    )
+    return dimension, finest
+
+
+def _labelled(codes: NDArray[np.int64], texts: Sequence[str], column: str, total: str) -> pl.Series:
+    if total in texts:
+        raise DataError(
+            f'The column {column!r} has a category {total!r}, the label of totals. Give totals another: total="All".'
+        )
+    known = pl.Series(column, [*texts, total], dtype=pl.String)
+    return known.gather(np.where(codes < 0, len(texts), codes))
+
+
+def _require_nested(name: str, shown: tuple[str, ...], codes: Codes, labels: tuple[Sequence[str], ...]) -> None:
+    """Each category lies in one of the level above."""
+    for (j, coarse), (_, fine) in pairwise(enumerate(shown)):
+        pairs = np.unique(codes[:, [j + 1, j]], axis=0)
+        children, n_parents = np.unique(pairs[:, 0], return_counts=True)
+        torn = children[n_parents > 1]
+        if len(torn):
+            child = torn[0]
+            parents = [labels[j][p] for p in pairs[pairs[:, 0] == child, 1]]
+            raise HierarchyError(
+                f"The dimension {name!r} is not nested: {fine} {labels[j + 1][child]!r} lies in several of {coarse}: "
+                f"{listed(parents)} ({len(torn):,} of {len(children):,} are torn in this way). Each needs one parent; "
+                f'zonings that do not nest stand side by side: "{coarse}|{fine}".'
+            )
+
+
+def _walk(codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """All nodes of a zoning in the order of a walk: paths, depths, parents, and the finest node of each atom."""
+    n_levels = codes.shape[1]
+    levels = []
+    for depth in range(1, n_levels + 1):
+        known = np.unique(codes[:, :depth], axis=0)
+        padded = np.full((len(known), n_levels), -1, dtype=np.int64)
+        padded[:, :depth] = known
+        levels.append(padded)
+    paths = np.concatenate(levels)
+    depths = np.concatenate([np.full(len(p), d + 1) for d, p in enumerate(levels)])
+    order = np.lexsort(paths.T[::-1])
+    paths, depths = paths[order], depths[order]
+    # in the order of a walk the parent is the last node before that is one step nearer to the total
+    parents, nearer = np.full(len(paths), -1), np.full(len(paths), -1)
+    for depth in range(1, n_levels + 1):
+        here = depths == depth
+        parents[here] = nearer[here]
+        nearer = np.maximum.accumulate(np.where(here, np.arange(len(paths)), -1))
+    leaves = paths[depths == n_levels]
+    place_of_leaf = np.flatnonzero(depths == n_levels)
+    # nested, so the finest code alone tells the leaf
+    by_code = np.zeros(int(codes[:, -1].max(initial=0)) + 1, dtype=np.int64)
+    by_code[leaves[:, -1]] = place_of_leaf
+    return paths, depths, parents, by_code[codes[:, -1]]

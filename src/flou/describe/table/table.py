@@ -1,0 +1,268 @@
+"""A table: counts and sums by dimensions, with its margins, and what may be seen of it.
+
+    table = people.tabulate(["region>department", "sex"])
+    table.to_frame()                     # dims, count, value, status
+
+The object is frozen; a protection makes a new one, which shows what would be published and keeps the true
+figures for those who protect (`to_frame(reveal=True)`). The mechanism that protected it travels with it:
+intruders know the method, so attacks and measures must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flou.describe.table.cells import Cells, Floats, Ints, Published
+from flou.describe.table.dimension import Dimension
+from flou.engine import native
+from flou.engine.data import DataKind, Kin, Marks
+from flou.engine.errors import DataError
+from flou.engine.release import Trail
+
+if TYPE_CHECKING:
+    from flou.describe.mechanism.mechanism import Mechanism
+
+Listing = Literal["occupied", "all"]
+#: Columns of `to_frame` that are not dimensions; no dimension may be called so.
+FIGURES = ("count", "value", "status", "contributors", "holdings", "cell_key", "true_count", "true_value", "deviation")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Cells by dimensions. Made by `Microdata.tabulate` or `Table.from_frame`."""
+
+    data_kind: ClassVar[DataKind] = "table"
+
+    dims: tuple[Dimension, ...]
+    cells: Cells = field(repr=False)
+    #: What is counted up, if anything: the column of amounts, and that of sampling weights.
+    value_name: str | None = None
+    weight_name: str | None = None
+    #: Which cells are listed: those that somebody is in, or all that the categories make.
+    listed: Listing = "occupied"
+    #: How many further cells the categories make, in which nobody is.
+    n_unlisted_zeros: int = 0
+    published: Published | None = field(default=None, repr=False)
+    #: What produced the published figures; None where they are the true ones.
+    mechanism: Mechanism | None = None
+    marks: Marks = field(default_factory=Marks)
+    trail: Trail | None = field(default=None, repr=False)
+    kin: Kin = field(default_factory=Kin, repr=False)
+    native_kind: native.Kind = "polars"
+    name: str = ""
+
+    @classmethod
+    def from_frame(
+        cls, frame: object, dims: Sequence[str] | str, *, count: str = "count", value: str | None = None, **more: Any
+    ) -> Table:
+        """A table that is already counted; see `flou.describe.table.from_frame`."""
+        from flou.describe.table.from_frame import table_from_frame
+
+        return table_from_frame(frame, dims, count=count, value=value, **more)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], dims: Sequence[str] | str, **more: Any) -> Table:
+        """A table from a CSV, Parquet, Arrow or Excel file; see `from_frame` for the rest."""
+        from flou.describe.table.table_files import read_table
+
+        return read_table(path, dims, **more)
+
+    def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write what would be published to a CSV, Parquet, Arrow or Excel file, by its ending."""
+        from flou.describe.table.table_files import write_table
+
+        write_table(self, path, overwrite=overwrite)
+
+    def with_changes(self, **changes: Any) -> Table:
+        """A table that differs in some of what it holds."""
+        return replace(self, **changes)
+
+    @property
+    def released(self) -> bool:
+        return self.marks.released
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the dimensions."""
+        return tuple(c for dim in self.dims for c in dim.columns)
+
+    @property
+    def n_cells(self) -> int:
+        return self.cells.n
+
+    @property
+    def n_records(self) -> int:
+        """The number of cells: what a table's records are."""
+        return self.cells.n
+
+    @property
+    def has_keys(self) -> bool:
+        return self.cells.key is not None
+
+    @property
+    def true_counts(self) -> Ints:
+        """How many records are in each cell; for those who protect."""
+        if self.cells.count is None:
+            raise DataError("This is a table as it was published: its true counts are not known.")
+        return self.cells.count
+
+    @property
+    def true_values(self) -> Floats:
+        """The sum of the amounts in each cell; for those who protect."""
+        if self.cells.value is None:
+            raise DataError("The table has no sums of amounts, or they are not known: tabulate with value=.")
+        return self.cells.value
+
+    @property
+    def published_counts(self) -> NDArray[Any]:
+        """The counts that may be seen: whole numbers, estimates where the table is weighted, NaN where withheld."""
+        if self.published is not None:
+            return self.published.count
+        return self.true_counts if self.cells.weighted is None else self.cells.weighted
+
+    @property
+    def published_values(self) -> Floats | None:
+        """The sums that may be seen."""
+        return self.cells.value if self.published is None else self.published.value
+
+    def histogram(self) -> tuple[Ints, Ints]:
+        """The true counts that occur and how many cells have each, empty cells included as far as they are known."""
+        counted = self.true_counts if self.cells.possible is None else self.true_counts[self.cells.possible]
+        counts, n = np.unique(counted, return_counts=True)
+        if self.n_unlisted_zeros and (not len(counts) or counts[0] != 0):
+            counts, n = np.concatenate([[0], counts]), np.concatenate([[0], n])
+        if self.n_unlisted_zeros:
+            n[0] += self.n_unlisted_zeros
+        return counts.astype(np.int64), n.astype(np.int64)
+
+    @property
+    def status(self) -> pl.Series:
+        """What may be said of each cell: `published`, `zero` (as it is shown), `structural` (nobody can be in it).
+
+        It goes by what is published: which of the zeros are true is not told.
+        """
+        words = np.where(self.published_counts == 0, "zero", "published").astype(object)
+        if self.cells.possible is not None:
+            words[~self.cells.possible] = "structural"
+        if self.published is not None and self.published.count.dtype.kind == "f":
+            words[np.isnan(self.published.count)] = "suppressed"
+        return pl.Series("status", words.tolist(), dtype=pl.String)
+
+    def labels(self) -> pl.DataFrame:
+        """The labels of each cell, one column for each shown column."""
+        found = [
+            dim.labels[column].gather(self.cells.codes[:, j].astype(np.uint32))
+            for j, dim in enumerate(self.dims)
+            for column in dim.columns
+        ]
+        return pl.DataFrame(found)
+
+    def to_frame(self, *, reveal: bool = False) -> Any:
+        """One line a cell: its labels, `count`, `value` and `status`, in the type of frame the records came in.
+
+        Of a protected table these are the figures that would be published; `reveal` adds the true ones.
+        """
+        return native.like(self.shown_cells(reveal=reveal), self.native_kind)
+
+    def shown_cells(self, *, reveal: bool = False) -> pl.DataFrame:
+        """The cells that may be seen, as Polars.
+
+        A table that lists the cells that somebody is in would tell by listing one that its zero is not true: cells
+        that are shown as zero are left out of it, as empty ones are.
+        """
+        if not reveal and self.hides_zeros:
+            return self.public().shown_cells()
+        figures = [pl.Series("count", self.published_counts, nan_to_null=True)]
+        if self.published_values is not None:
+            figures.append(pl.Series("value", self.published_values, nan_to_null=True))
+        figures.append(self.status)
+        if reveal:
+            figures += self._hidden_figures()
+        return pl.concat([self.labels(), pl.DataFrame(figures)], how="horizontal")
+
+    def _hidden_figures(self) -> list[pl.Series]:
+        cells, out = self.cells, []
+        if self.published is not None:
+            true = self.true_counts if cells.weighted is None else cells.weighted
+            out += [pl.Series("true_count", true), pl.Series("deviation", self.published_counts - true)]
+            if cells.value is not None:
+                out.append(pl.Series("true_value", cells.value))
+        if cells.weighted is not None:
+            out.append(pl.Series("contributors", self.true_counts))
+        for name, held in (("holdings", cells.holdings), ("cell_key", cells.key)):
+            if held is not None:
+                out.append(pl.Series(name, held))
+        for j in range(0 if cells.largest is None else cells.largest.shape[1]):
+            assert cells.largest is not None
+            out.append(pl.Series(f"largest_{j + 1}", cells.largest[:, j], nan_to_null=True))
+        return out
+
+    def cell(self, **labels: object) -> dict[str, Any]:
+        """One cell by the labels of its columns; columns that are not named are totals."""
+        from flou.describe.table.find import find_cell
+
+        return find_cell(self.public() if self.hides_zeros else self, labels)
+
+    def public(self) -> Table:
+        """What would be published: without the true figures, keys and contributions."""
+        if self.cells.count is None:
+            return self
+        published = self.published or Published(self.published_counts, self.published_values)
+        cells, dims = self.cells.shapes_alone(), self.dims
+        if self.hides_zeros:
+            seen = published.count != 0
+            cells, published = cells.take(seen), published.take(seen)
+            pruned = [dim.pruned(cells.codes[:, j]) for j, dim in enumerate(dims)]
+            dims = tuple(dim for dim, _ in pruned)
+            cells = cells.with_changes(codes=np.stack([codes for _, codes in pruned], axis=1))
+        return replace(self, dims=dims, cells=cells, published=published, n_unlisted_zeros=0, kin=Kin())
+
+    @property
+    def hides_zeros(self) -> bool:
+        """Whether cells that are shown as zero are left out of what is published."""
+        return self.published is not None and self.cells.count is not None and self.listed == "occupied"
+
+    def marked(self, **marks: bool) -> Table:
+        """The same table with marks added; a mark is never taken away."""
+        return replace(self, marks=self.marks.add(**marks))
+
+    def with_trail(self, trail: Trail) -> Table:
+        return replace(self, trail=trail)
+
+    def with_kin(self, **kin: Any) -> Table:
+        return replace(self, kin=replace(self.kin, **kin))
+
+    def numbered(self) -> Table:
+        """Cells are known by their labels: there is nothing to number."""
+        return self
+
+    def compacted(self) -> Table:
+        return self
+
+    def require_unchanged(self) -> None:
+        """The cells are in memory: no file behind them can change."""
+
+    def __len__(self) -> int:
+        return self.n_cells
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy that leaves the process takes only what would be published."""
+        shown = self.public() if self.released else self
+        return {**shown.__dict__, "trail": None, "kin": Kin()}
+
+    def __repr__(self) -> str:
+        dims = " × ".join(f"{dim.name} ({dim.n_nodes - 1:,})" for dim in self.dims)
+        what = "" if self.value_name is None else f", sums of {self.value_name}"
+        state = "protected table" if self.released else "table"
+        return f"{state.capitalize()} of {self.n_cells:,} cells: {dims}{what}"
+
+    def _repr_html_(self) -> str:
+        head = self.shown_cells().head(20)
+        return f"<p>{self!r}</p>{head._repr_html_()}"

@@ -1,0 +1,110 @@
+"""Tables in files: CSV, Parquet, Arrow and Excel; of a set a file each, or one workbook with a sheet each.
+
+Only what would be published is written. An existing file is not overwritten unless asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from flou.describe.schema import Schema
+from flou.describe.sink import WRITTEN, write_file
+from flou.describe.sources.scan import open_source
+from flou.describe.table.from_frame import table_from_frame
+from flou.engine import native
+from flou.engine.errors import MissingExtraError, OutputError, ParameterError
+from flou.engine.output import checked_path, require_new, written_whole
+
+if TYPE_CHECKING:
+    from flou.describe.table.table import Table
+    from flou.describe.table.table_set import TableSet
+
+_EXCEL = ".xlsx"
+
+
+def read_table(
+    path: str | PathLike[str],
+    dims: Sequence[str] | str,
+    *,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    **more: Any,
+) -> Table:
+    """A table from a file that lists its cells; `more` is as for `Table.from_frame`."""
+    scan = open_source(path, Schema(), sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal, table=None)
+    frame, _ = scan.in_engine("polars")
+    return table_from_frame(native.collect(native.enter(frame).frame), dims, **more)
+
+
+def write_table(table: Table, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write what would be published of one table."""
+    target = checked_path(path, "A file to write", OutputError)
+    suffix = target.suffix.lower()
+    if suffix not in (*WRITTEN, _EXCEL):
+        raise ParameterError(f"{str(path)!r} cannot be a table's file: .csv, .parquet, .arrow or .xlsx can.")
+    _require_folder(target)
+    shown = table.public().shown_cells()
+    with written_whole(target, overwrite=overwrite) as file:
+        if suffix == _EXCEL:
+            _write_workbook({table.name or "table": shown}, file)
+        else:
+            write_file(iter([shown]), shown.schema, file, WRITTEN[suffix])
+
+
+def write_tables(tables: TableSet, target: str | PathLike[str], *, kind: str = "csv", overwrite: bool = False) -> None:
+    """Write a set: into one workbook where the target ends in .xlsx, else into a folder, a file each."""
+    path = checked_path(target, "A folder to write to", OutputError)
+    shown = {table.name: table.public().shown_cells() for table in tables}
+    if path.suffix.lower() == _EXCEL:
+        _require_folder(path)
+        with written_whole(path, overwrite=overwrite) as file:
+            _write_workbook(shown, file)
+        return
+    suffix = f".{kind.lstrip('.')}"
+    if suffix not in (*WRITTEN, _EXCEL):
+        raise ParameterError(f"kind = {kind!r} is not one that a table is written to: csv, parquet, arrow, xlsx.")
+    files = {table.name: path / f"{file_name(table.name)}{suffix}" for table in tables}
+    if len(set(files.values())) < len(files):
+        raise OutputError("Two tables of the set would be written to one file: give them names that differ in letters.")
+    path.mkdir(parents=True, exist_ok=True)
+    for file_path in files.values():
+        require_new(file_path, overwrite=overwrite)
+    for table in tables:
+        write_table(table, files[table.name], overwrite=overwrite)
+
+
+def file_name(name: str) -> str:
+    """The name of a table as that of a file: letters, digits, `-` and `_`."""
+    return re.sub(r"[^\w-]+", "_", name).strip("_") or "table"
+
+
+def _require_folder(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise OutputError(f"The folder {str(path.parent)!r} does not exist; make it first.")
+
+
+def _write_workbook(sheets: dict[str, pl.DataFrame], file: Any) -> None:
+    try:
+        import xlsxwriter  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtraError("xlsxwriter", "files") from None
+    from io import BytesIO
+
+    held = BytesIO()
+    # the date of making would differ from one writing to the next
+    with xlsxwriter.Workbook(held, {"in_memory": True}) as book:
+        from datetime import datetime
+
+        book.set_properties({"created": datetime(2000, 1, 1)})
+        for name, frame in sheets.items():
+            # Excel takes 31 letters and none of these signs
+            frame.write_excel(book, worksheet=re.sub(r"[\[\]:*?/\\]", " ", name)[:31], autofit=True)
+    file.write(held.getvalue())

@@ -1,0 +1,378 @@
+"""Tables from records: one group-by at the finest level where the records are, the margins in memory.
+
+    people.tabulate(["region>department", "age@decade>age", "sex"], value="income", weight="w")
+    flou.tabulate_many(people, [["region", "sex"], ["commune|district", "age"]])
+
+Every margin is a sum of finest cells, and so are its cell key, weights and amounts, all of them integers:
+a table is the same on every engine and in any order of the records. What is the largest in a margin is
+found among the largest of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from flou.describe.check import check_weight
+from flou.describe.keyed import RECORD_KEY
+from flou.describe.microdata import Microdata
+from flou.describe.table.atoms import Atoms, read_atoms
+from flou.describe.table.cells import Cells
+from flou.describe.table.dimension import TOTAL, Dimension
+from flou.describe.table.exact_sums import ExactSum
+from flou.describe.table.grid import Grid, with_zeros
+from flou.describe.table.largest import AMOUNT, WEIGHT, as_matrix, keep_largest
+from flou.describe.table.roll_up import CELL, KEY, Climb, Digits, add_up, roll_up
+from flou.describe.table.spec import DimensionSpec, parse_dims
+from flou.describe.table.table import FIGURES, Listing, Table
+from flou.describe.table.table_set import TableSet
+from flou.engine import native
+from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
+from flou.engine.native.grouping import group_sets, largest_rows
+from flou.engine.progress import tell
+
+HOLDER, SIZE = "holder", "size"
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """One table as it was asked for, checked."""
+
+    dims: tuple[DimensionSpec, ...]
+    value: str | None
+    margins: tuple[bool, ...]
+    weight: str | None
+    holding: str | None
+    largest: int
+    cells: Listing
+    total: str
+    name: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns by which records are grouped."""
+        held = dict.fromkeys(c for dim in self.dims for c in dim.columns)
+        return tuple(held)
+
+
+def tabulate(
+    data: Microdata,
+    dims: Sequence[str] | str,
+    *,
+    value: str | None = None,
+    margins: bool | Sequence[str] = True,
+    weight: str | None = None,
+    holding: str | None = None,
+    largest: int = 3,
+    cells: Listing = "occupied",
+    total: str = TOTAL,
+    name: str = "",
+) -> Table:
+    """A table of counts, and of the sums of `value`, by `dims` (see `flou.describe.table.spec`).
+
+    `margins`: True for all levels and totals, False for the finest cells alone, or the dimensions that get them.
+    `weight`: a column of sampling weights; counts and sums are then estimates.
+    `holding`: the column that says which records belong together; contributions are merged by it.
+    `largest`: how many of the largest contributions to keep for each cell.
+    `cells`: "occupied" lists the cells that somebody is in, "all" every cell that the categories make, where those
+    that the schema's incoherent combinations rule out are structural zeros.
+    Record keys (`flou.record_keys`) become cell keys.
+    """
+    options: dict[str, Any] = {
+        "value": value, "margins": margins, "weight": weight, "holding": holding, "largest": largest, "cells": cells,
+        "total": total, "name": name,
+    }  # fmt: skip
+    return _tabulated(data, [check_spec(data, dims, **options)])[0]
+
+
+def tabulate_many(data: Microdata, tables: Sequence[Any] | Mapping[str, Any], **options: Any) -> TableSet:
+    """Several tables of the same records in one pass: a `TableSet`.
+
+    `tables` is a list of dims, or of dicts of `tabulate`'s arguments (`{"dims": […], "value": "income"}`), or a
+    mapping from names to either; other arguments hold for all of them.
+    """
+    if not isinstance(data, Microdata):
+        raise ParameterError(f"tabulate_many takes Microdata, not {type(data).__name__}.")
+    asked = dict(tables) if isinstance(tables, Mapping) else None
+    if asked is None:
+        if isinstance(tables, str) or not isinstance(tables, Sequence) or not tables:
+            raise ParameterError(f'tables is a list of lists of dimensions, [["region", "sex"], …]; given {tables!r}.')
+        asked = {"": tables[0]} if len(tables) == 1 else {f"table {i + 1}": t for i, t in enumerate(tables)}
+    specs = []
+    for name, one in asked.items():
+        held = dict(one) if isinstance(one, Mapping) else {"dims": one}
+        if "dims" not in held:
+            raise ParameterError(f"A table needs dims; {name or 'this one'} has {sorted(held)!r}.")
+        specs.append(check_spec(data, **{"name": name, **options, **held}))
+    return TableSet.of(_tabulated(data, specs))
+
+
+def check_spec(
+    data: Microdata,
+    dims: Any,
+    *,
+    value: str | None = None,
+    margins: Any = True,
+    weight: str | None = None,
+    holding: str | None = None,
+    largest: int = 3,
+    cells: Listing = "occupied",
+    total: str = TOTAL,
+    name: str = "",
+    **unknown: Any,
+) -> TableSpec:
+    """A table's specification, checked before anything is counted."""
+    if unknown:
+        known = ("dims", "value", "margins", "weight", "holding", "largest", "cells", "total", "name")
+        word = next(iter(unknown))
+        raise ParameterError(f"A table has no option {word!r}.{did_you_mean(word, known)} Options: {', '.join(known)}.")
+    specs = parse_dims(dims, data.columns, data.schema)
+    shown = [level.shown for spec in specs for level in spec.levels]
+    reserved = [s for s in shown if s in FIGURES]
+    if reserved:
+        raise ParameterError(f"A dimension cannot be called {listed(reserved)}: tables have a column of that name.")
+    for role, column in (("value", value), ("weight", weight), ("holding", holding)):
+        if column is not None:
+            _require_column(data, role, column)
+    if holding is not None and weight is not None:
+        raise ParameterError(
+            "holding and weight together are not defined: a weighted record stands for several contributors, of which "
+            "nobody knows whose they are. Tabulate without the weight."
+        )
+    if isinstance(largest, bool) or not isinstance(largest, int) or not 0 <= largest <= 100:
+        raise ParameterError(f"largest = {largest!r} must be a whole number from 0 to 100.")
+    if cells not in ("occupied", "all"):
+        raise ParameterError(f'cells = {cells!r} must be "occupied" or "all".')
+    if not isinstance(total, str) or not total:
+        raise ParameterError(f"total = {total!r} must be a text: the label of totals.")
+    identifying = [c for spec in specs for c in spec.columns if c in data.schema.hidden]
+    if identifying:
+        raise ParameterError(f"{listed(identifying)} identifies people or units: it cannot be a dimension.")
+    return TableSpec(specs, value, _margins(specs, margins), weight, holding, largest if value else 0, cells, total,
+                     str(name))  # fmt: skip
+
+
+def _margins(specs: Sequence[DimensionSpec], margins: Any) -> tuple[bool, ...]:
+    if isinstance(margins, bool):
+        return tuple(margins for _ in specs)
+    names = [spec.name for spec in specs]
+    if isinstance(margins, str) or not isinstance(margins, Sequence):
+        raise ParameterError(f"margins = {margins!r} must be true, false or a list of dimensions: {listed(names)}.")
+    for wanted in margins:
+        if wanted not in names:
+            raise ParameterError(f"margins names {wanted!r}, which is no dimension: {listed(names)}.")
+    return tuple(name in margins for name in names)
+
+
+def _require_column(data: Microdata, role: str, column: str) -> None:
+    if not isinstance(column, str) or column not in data.columns:
+        raise DataError(
+            f"{role} = {column!r} names no column of the data.{did_you_mean(str(column), data.columns)} "
+            f"Columns: {', '.join(data.columns)}."
+        )
+    if role != "holding" and not data.frame.collect_schema()[column].is_numeric():
+        raise DataError(
+            f"{role} = {column!r} should be a column of numbers; it is {data.frame.collect_schema()[column]}."
+        )
+
+
+def _tabulated(data: Microdata, specs: Sequence[TableSpec]) -> list[Table]:
+    """The tables, grouped by what they need of the records: tables of the same sums share one pass."""
+    made: dict[int, Table] = {}
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for i, spec in enumerate(specs):
+        alike.setdefault((spec.value, spec.weight, spec.holding, spec.largest), []).append(i)
+    with data.watched(), native.engine_errors():
+        for places in alike.values():
+            chosen = [specs[i] for i in places]
+            for i, table in zip(places, _same_sums(data, chosen), strict=True):
+                made[i] = table
+                tell("tabulate", len(made), len(specs))
+    return [made[i] for i in range(len(specs))]
+
+
+def _same_sums(data: Microdata, specs: Sequence[TableSpec]) -> list[Table]:
+    sums = _Sums.of(data, specs[0])
+    rows = data.frame.select(*dict.fromkeys(c for s in specs for c in s.columns), *sums.expressions)
+    # a table whose columns are among those of another one is made from that one's groups
+    sets: list[tuple[str, ...]] = []
+    for spec in sorted(specs, key=lambda s: -len(s.columns)):
+        if not any(set(spec.columns) <= set(held) for held in sets):
+            sets.append(spec.columns)
+    beside = [HOLDER] if sums.holding else []
+    grouped = group_sets(rows, [[*held, *beside] for held in sets], SIZE, sums.names)
+    if grouped[0][SIZE].sum() == 0:
+        raise DataError("The file has no records: there is nothing to tabulate.")
+    tops = [largest_rows(rows, held, sums.order, specs[0].largest) for held in sets] if sums.ranked else []
+    out = []
+    for spec in specs:
+        place = next(i for i, held in enumerate(sets) if set(spec.columns) <= set(held))
+        out.append(_table(data, spec, sums, grouped[place], tops[place] if tops else None))
+    return out
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What is added up over the records of a cell."""
+
+    keyed: bool
+    value: ExactSum | None
+    weights: ExactSum | None
+    holding: str | None
+    ranked: bool
+    expressions: tuple[nw.Expr, ...]
+
+    @classmethod
+    def of(cls, data: Microdata, spec: TableSpec) -> _Sums:
+        frame, expressions = data.frame, []
+        keyed = RECORD_KEY in frame.collect_schema().names()
+        if keyed:
+            expressions.append(nw.col(RECORD_KEY).cast(nw.Int64).alias(KEY))
+        weights = value = None
+        if spec.weight is not None:
+            _, problems = check_weight(frame, spec.weight)
+            if problems:
+                raise DataError(f"The weights cannot be used: {'; '.join(problems)}.")
+            weights = ExactSum.of(frame, spec.weight, "weights")
+            expressions += weights.split(nw.col(spec.weight))
+        if spec.value is not None:
+            amount = nw.col(spec.value).cast(nw.Float64)
+            if spec.weight is not None:
+                amount = amount * nw.col(spec.weight).cast(nw.Float64)
+            value = ExactSum.of(frame.select(amount.alias(spec.value)), spec.value, "value")
+            expressions += value.split(amount)
+        ranked = spec.value is not None and spec.largest > 0 and spec.holding is None
+        if ranked:
+            expressions += _ranked(str(spec.value), spec.weight)
+        if spec.holding is not None:
+            expressions.append(nw.col(spec.holding).alias(HOLDER))
+        return cls(keyed, value, weights, spec.holding, ranked, tuple(expressions))
+
+    @property
+    def names(self) -> list[str]:
+        both = [name for held in (self.weights, self.value) if held is not None for name in held.names]
+        return [*([KEY] if self.keyed else []), *both]
+
+    @property
+    def order(self) -> list[str]:
+        """By what contributions are ranked."""
+        return [_ABSOLUTE, AMOUNT, *([WEIGHT] if self.weights is not None else [])]
+
+
+_ABSOLUTE = "absolute"
+
+
+def _ranked(value: str, weight: str | None) -> list[nw.Expr]:
+    amount = nw.col(value).cast(nw.Float64)
+    out = [amount.abs().alias(_ABSOLUTE), amount.alias(AMOUNT)]
+    return out if weight is None else [*out, nw.col(weight).cast(nw.Float64).alias(WEIGHT)]
+
+
+def _table(data: Microdata, spec: TableSpec, sums: _Sums, grouped: pl.DataFrame, top: pl.DataFrame | None) -> Table:
+    """One table from the groups of its columns, or of more."""
+    atoms = [read_atoms(dim, grouped, data.schema, spec.total, declared=spec.cells == "all") for dim in spec.dims]
+    digits = Digits(tuple(max(a.n_atoms, a.dimension.n_nodes) for a in atoms))
+    climbs = [
+        Climb(a.finest, a.dimension.parents, [int(d) for d in a.dimension.depth_of_zoning], margins)
+        for a, margins in zip(atoms, spec.margins, strict=True)
+    ]
+    finest = pl.DataFrame([pl.Series(CELL, digits.pack([a.codes for a in atoms])), *grouped.select(SIZE, *sums.names)])
+    holders = None
+    if sums.holding is not None:
+        holders = finest.with_columns(_holders(grouped, str(sums.holding)))
+        holders = roll_up(add_up(holders, HOLDER), digits, climbs, partial(_add_up_holders))
+    merged = add_up(finest)
+    grid = Grid.of(data.schema, spec.dims, atoms) if spec.cells == "all" else None
+    if grid is not None:
+        merged = with_zeros(merged, digits, grid)
+    rolled = roll_up(merged, digits, climbs, add_up).sort(CELL)
+    packed = rolled[CELL].to_numpy()
+    more: dict[str, Any] = {}
+    if holders is not None:
+        more |= _of_holders(holders, packed, spec, sums)
+    if top is not None:
+        more |= _largest(top, spec, data, atoms, digits, climbs, packed)
+    if grid is not None:
+        more["possible"] = rolled[grid.POSSIBLE].to_numpy() > 0
+    cells = Cells(
+        codes=digits.unpack(packed),
+        count=rolled[SIZE].to_numpy(),
+        key=rolled[KEY].to_numpy() % 2**32 if sums.keyed else None,
+        weighted=None if sums.weights is None else sums.weights.total(rolled),
+        value=None if sums.value is None else sums.value.total(rolled),
+        **more,
+    )
+    dims = tuple(a.dimension for a in atoms)
+    return Table(
+        dims=dims,
+        cells=cells,
+        value_name=spec.value,
+        weight_name=spec.weight,
+        listed=spec.cells,
+        n_unlisted_zeros=_unlisted(dims, spec.margins, cells.n),
+        marks=data.marks,
+        native_kind=data.native_kind,
+        name=spec.name,
+    )
+
+
+def _unlisted(dims: Sequence[Dimension], margins: Sequence[bool], n_listed: int) -> int:
+    """How many further cells the categories make: all of them are empty."""
+    possible = 1
+    for dim, all_levels in zip(dims, margins, strict=True):
+        possible *= dim.n_nodes if all_levels else int(dim.is_finest.sum())
+    return possible - n_listed
+
+
+def _holders(grouped: pl.DataFrame, name: str) -> pl.Series:
+    if grouped[HOLDER].null_count():
+        raise DataError(
+            f"holding = {name!r} is null in some records: nobody knows with which others they belong. Give each record "
+            "that stands alone a number of its own."
+        )
+    return grouped[HOLDER].rank("dense").cast(pl.Int64).alias(HOLDER)
+
+
+def _add_up_holders(rows: pl.DataFrame) -> pl.DataFrame:
+    return add_up(rows, HOLDER)
+
+
+def _of_holders(holders: pl.DataFrame, packed: Any, spec: TableSpec, sums: _Sums) -> dict[str, Any]:
+    """How many holdings are in each cell, and what the largest of them give."""
+    cells, n = np.unique(holders[CELL].to_numpy(), return_counts=True)
+    counted = np.zeros(len(packed), dtype=np.int64)
+    counted[np.searchsorted(packed, cells)] = n
+    if sums.value is None or not spec.largest:
+        return {"holdings": counted}
+    amounts = holders.select(CELL, pl.Series(AMOUNT, sums.value.total(holders)))
+    return {
+        "holdings": counted,
+        "largest": as_matrix(keep_largest(amounts, spec.largest), packed, spec.largest, AMOUNT),
+    }
+
+
+def _largest(
+    top: pl.DataFrame,
+    spec: TableSpec,
+    data: Microdata,
+    atoms: Sequence[Atoms],
+    digits: Digits,
+    climbs: Sequence[Climb],
+    packed: Any,
+) -> dict[str, Any]:
+    """The largest contributions of each cell, from the largest of its atoms."""
+    codes = [a.locate(top) for a in atoms]
+    kept = [AMOUNT, WEIGHT] if spec.weight is not None else [AMOUNT]
+    rows = pl.DataFrame([pl.Series(CELL, digits.pack(codes)), *top.select(kept)])
+    merge = partial(keep_largest, most=spec.largest)
+    rolled = merge(roll_up(merge(rows), digits, climbs, merge))
+    found = {"largest": as_matrix(rolled, packed, spec.largest, AMOUNT)}
+    if spec.weight is not None:
+        found["largest_weights"] = as_matrix(rolled, packed, spec.largest, WEIGHT)
+    return found

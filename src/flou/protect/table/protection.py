@@ -1,0 +1,90 @@
+"""What the protections of tables share: one table or a set of them, and the mechanism that travels with the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from flou.describe.mechanism.mechanism import Mechanism
+from flou.describe.table.cells import Floats, Published
+from flou.describe.table.table import Table
+from flou.describe.table.table_set import TableSet
+from flou.engine.data import DataKind
+from flou.engine.errors import DataError
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Protection
+from flou.engine.note import Note
+from flou.engine.randomness import Draws
+from flou.engine.release import Change, Outcome
+
+#: What is promised of each published table, and how many of its cells break it.
+Promise = tuple[Note, Callable[[Table], int]]
+
+
+class TableProtection(Protection):
+    """A protection of tables. A subclass implements `_publish` and `_promises` and, where it has one, `mechanism`."""
+
+    takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """What it makes of a true count, for measures and attacks; None where that is not a matter of one cell."""
+        return None
+
+    def _publish(self, table: Table, draw: Draws) -> Published:
+        """What may be seen of a table."""
+        raise NotImplementedError
+
+    def _promises(self) -> Sequence[Promise]:
+        """What is guaranteed of every published table."""
+        return ()
+
+    def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
+        """What a user should know of the protected tables."""
+        return ()
+
+    def _protect(self, data: Any, draw: Draws) -> Outcome:
+        tables = _tables(data)
+        for table in tables:
+            if table.published is not None:
+                raise DataError(
+                    f"The table{f' {table.name!r}' if table.name else ''} is protected already, and would be so a "
+                    "second time with less than both promise. Start from the table as it was made."
+                )
+        done = [table.with_changes(published=self._publish(table, draw), mechanism=self.mechanism) for table in tables]
+        moved = np.concatenate([_deviations(table) for table in done])
+        seen = moved[~np.isnan(moved)]
+        return Outcome(
+            data=data.with_tables(done) if isinstance(data, TableSet) else done[0],
+            guarantees=tuple(_over_tables(promise, wrong) for promise, wrong in self._promises()),
+            changes=(Change("count", int((moved != 0).sum())),),
+            figures={
+                "n_cells": len(moved),
+                "n_changed": int((moved != 0).sum()),
+                "mean_deviation": float(np.abs(seen).mean()) if len(seen) else 0.0,
+                "largest_deviation": float(np.abs(seen).max(initial=0.0)),
+            },
+            notes=tuple(self._notes(done)),
+        )
+
+
+def _tables(data: Table | TableSet) -> tuple[Table, ...]:
+    return data.tables if isinstance(data, TableSet) else (data,)
+
+
+def _deviations(table: Table) -> Floats:
+    true = table.true_counts if table.cells.weighted is None else table.cells.weighted
+    moved: Floats = (table.published_counts - true).astype(np.float64)
+    return moved
+
+
+def _over_tables(promise: Note, wrong: Callable[[Table], int]) -> Guarantee:
+    """A promise of each table, proven on one or on a set."""
+
+    def violations(data: object) -> int:
+        assert isinstance(data, Table | TableSet)
+        return sum(wrong(table) for table in _tables(data))
+
+    return Guarantee(promise, violations)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from flou.describe.table.dimension import Dimension
 from flou.engine.errors import DataError
 
 Ints = NDArray[np.int64]
@@ -71,14 +72,21 @@ class Digits:
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """How one dimension is rolled up: for each zoning the finest node of each atom, then the steps above."""
+    """How one dimension is rolled up: for each zoning the finest node of each atom, and which levels are wanted."""
 
+    dimension: Dimension
     finest: Sequence[NDArray[np.integer]]
-    parents: NDArray[np.integer]
-    #: Levels of each zoning.
-    depths: Sequence[int]
     #: Whether the levels above the finest, and the total, are wanted.
     margins: bool
+
+    @property
+    def n_atoms(self) -> int:
+        return len(self.finest[0])
+
+    @property
+    def wanted(self) -> NDArray[np.bool_]:
+        """The nodes that the table has cells for."""
+        return np.ones(self.dimension.n_nodes, dtype=np.bool_) if self.margins else self.dimension.is_finest
 
 
 Merge = Callable[[pl.DataFrame], pl.DataFrame]
@@ -88,13 +96,14 @@ def roll_up(cells: pl.DataFrame, digits: Digits, climbs: Sequence[Climb], merge:
     """All cells of a table from those of its atoms; `merge` puts together the lines that have become one cell."""
     for number, climb in enumerate(climbs):
         found = []
-        for finest, depth in zip(climb.finest, climb.depths, strict=True):
+        parents = climb.dimension.parents
+        for finest, depth in zip(climb.finest, climb.dimension.depth_of_zoning, strict=True):
             moved = _moved(cells, digits, number, finest)
             found.append(moved if len(np.unique(finest)) == len(finest) else merge(moved))
             for _ in range(depth - 1 if climb.margins else 0):
-                found.append(merge(_moved(found[-1], digits, number, climb.parents)))
+                found.append(merge(_moved(found[-1], digits, number, parents)))
         if climb.margins:
-            found.append(merge(_moved(found[-1], digits, number, np.zeros(len(climb.parents), dtype=np.int64))))
+            found.append(merge(_moved(found[-1], digits, number, np.zeros(len(parents), dtype=np.int64))))
         cells = pl.concat(found) if len(found) > 1 else found[0]
     return cells
 

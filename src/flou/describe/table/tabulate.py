@@ -10,6 +10,7 @@ found among the largest of its parts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,8 @@ from flou.describe.keyed import RECORD_KEY
 from flou.describe.microdata import Microdata
 from flou.describe.table.atoms import Atoms, read_atoms
 from flou.describe.table.cells import Cells
-from flou.describe.table.dimension import TOTAL, Dimension
+from flou.describe.table.dense import fits, roll_up_dense
+from flou.describe.table.dimension import TOTAL
 from flou.describe.table.exact_sums import ExactSum
 from flou.describe.table.grid import Grid, with_zeros
 from flou.describe.table.largest import AMOUNT, WEIGHT, as_matrix, keep_largest
@@ -278,10 +280,7 @@ def _table(data: Microdata, spec: TableSpec, sums: _Sums, grouped: pl.DataFrame,
     """One table from the groups of its columns, or of more."""
     atoms = [read_atoms(dim, grouped, data.schema, spec.total, declared=spec.cells == "all") for dim in spec.dims]
     digits = Digits(tuple(max(a.n_atoms, a.dimension.n_nodes) for a in atoms))
-    climbs = [
-        Climb(a.finest, a.dimension.parents, [int(d) for d in a.dimension.depth_of_zoning], margins)
-        for a, margins in zip(atoms, spec.margins, strict=True)
-    ]
+    climbs = [Climb(a.dimension, a.finest, margins) for a, margins in zip(atoms, spec.margins, strict=True)]
     finest = pl.DataFrame([pl.Series(CELL, digits.pack([a.codes for a in atoms])), *grouped.select(SIZE, *sums.names)])
     holders = None
     if sums.holding is not None:
@@ -291,7 +290,10 @@ def _table(data: Microdata, spec: TableSpec, sums: _Sums, grouped: pl.DataFrame,
     grid = Grid.of(data.schema, spec.dims, atoms) if spec.cells == "all" else None
     if grid is not None:
         merged = with_zeros(merged, digits, grid)
-    rolled = roll_up(merged, digits, climbs, add_up).sort(CELL)
+    if fits(merged, climbs):
+        rolled = roll_up_dense(merged, digits, climbs, SIZE, every=grid is not None)
+    else:
+        rolled = roll_up(merged, digits, climbs, add_up).sort(CELL)
     packed = rolled[CELL].to_numpy()
     more: dict[str, Any] = {}
     if holders is not None:
@@ -308,26 +310,17 @@ def _table(data: Microdata, spec: TableSpec, sums: _Sums, grouped: pl.DataFrame,
         value=None if sums.value is None else sums.value.total(rolled),
         **more,
     )
-    dims = tuple(a.dimension for a in atoms)
     return Table(
-        dims=dims,
+        dims=tuple(a.dimension for a in atoms),
         cells=cells,
         value_name=spec.value,
         weight_name=spec.weight,
         listed=spec.cells,
-        n_unlisted_zeros=_unlisted(dims, spec.margins, cells.n),
+        n_unlisted_zeros=math.prod(int(climb.wanted.sum()) for climb in climbs) - cells.n,
         marks=data.marks,
         native_kind=data.native_kind,
         name=spec.name,
     )
-
-
-def _unlisted(dims: Sequence[Dimension], margins: Sequence[bool], n_listed: int) -> int:
-    """How many further cells the categories make: all of them are empty."""
-    possible = 1
-    for dim, all_levels in zip(dims, margins, strict=True):
-        possible *= dim.n_nodes if all_levels else int(dim.is_finest.sum())
-    return possible - n_listed
 
 
 def _holders(grouped: pl.DataFrame, name: str) -> pl.Series:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from html import escape
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from flou.describe.mechanism.key_lookup import cut_keys, draw_guide, guide_size,
 from flou.describe.mechanism.matrix_parameters import checked_matrix
 from flou.describe.mechanism.max_entropy import solve_rows
 from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism, checked_counts
+from flou.describe.mechanism.ptable_file import read_chances, write_ptable
 from flou.engine.errors import DataError
 
 
@@ -38,6 +40,8 @@ class TransitionMatrix(Mechanism):
     V: float
     js: int
     stack: tuple[int, float] | None
+    #: Whether it was read with `from_ptable`, so that its chances need not be those of its parameters.
+    imported: bool
     _chances: Floats
 
     def __init__(
@@ -57,9 +61,11 @@ class TransitionMatrix(Mechanism):
         js: int,
         stack: tuple[int, float] | None,
         chances: Floats,
+        *,
+        imported: bool = False,
     ) -> None:
         chances.flags.writeable = False
-        self.__dict__.update(D=D, V=V, js=js, stack=stack, _chances=chances)
+        self.__dict__.update(D=D, V=V, js=js, stack=stack, imported=imported, _chances=chances)
 
     @property
     def chances(self) -> Floats:
@@ -70,7 +76,8 @@ class TransitionMatrix(Mechanism):
     def name(self) -> str:
         """How texts call it."""
         stacked = f", stack = ({self.stack[0]}, {self.stack[1]:g})" if self.stack else ""
-        return f"transition matrix (D = {self.D}, V = {self.V:g}, js = {self.js}{stacked})"
+        made = "imported transition matrix" if self.imported else "transition matrix"
+        return f"{made} (D = {self.D}, V = {self.V:g}, js = {self.js}{stacked})"
 
     @property
     def large(self) -> Floats:
@@ -124,6 +131,29 @@ class TransitionMatrix(Mechanism):
             schema_overrides={"i": pl.Int64, "j": pl.Int64, "v": pl.Int64},
         )
 
+    def to_ptable(self, path: str | PathLike[str] | None = None, *, overwrite: bool = False) -> pl.DataFrame:
+        """`to_frame` in the form of the R package ptable, for cellKey and ckm; written as CSV where a path is given."""
+        return write_ptable(self.to_frame(), path, overwrite=overwrite)
+
+    @classmethod
+    def from_ptable(cls, source: object) -> TransitionMatrix:
+        """A matrix made elsewhere: a CSV file or a frame with i, j and p, or with one column a published count.
+
+        D, V and js are read off it; it may be biased, which `bias` shows.
+        """
+        chances = read_chances(source)
+        last, reach = len(chances) - 1, chances.shape[1] // 2
+        deviations = np.arange(-reach, reach + 1)
+        variance = chances @ deviations**2 - (chances @ deviations) ** 2
+        # the last row serves larger counts too, which may reach what no listed count does
+        counts = np.arange(last + 2 * reach + 2)
+        published = (counts[:, None] + deviations)[chances[np.minimum(counts, last)] > 0]
+        matrix = cls.__new__(cls)
+        matrix._hold(
+            reach, float(variance.max()), int(published[published > 0].min()) - 1, None, chances, imported=True
+        )
+        return matrix
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A transition matrix does not change; make another one with {name} = {value!r}.")
 
@@ -139,6 +169,8 @@ class TransitionMatrix(Mechanism):
         return hash((self.chances.shape, self.chances.tobytes()))
 
     def __repr__(self) -> str:
+        if self.imported:
+            return f"<TransitionMatrix read from a table: D={self.D}, V={self.V:g}, js={self.js}>"
         stacked = f", stack=({self.stack[0]}, {self.stack[1]:g})" if self.stack else ""
         return f"TransitionMatrix(D={self.D}, V={self.V:g}, js={self.js}{stacked})"
 

@@ -3,8 +3,8 @@
 Unbiased random rounding (Nargundkar and Saveland 1972) is what statistical offices such as Canada's use on counts; see
 Willenborg and de Waal (2001) for both. Multiples stay as they are, so zeros do, and a published 0 may hide any count
 below the base. Conventional rounding has no secret: a published multiple tells an interval of as many counts as the
-base for certain, and rounded cells beside their rounded total tell more. Random rounding hides within twice as many, but
-draws that are repeated average out: it needs one draw a cell, always the same.
+base for certain, and rounded cells beside their rounded total tell more. Random rounding hides within twice as many,
+but draws that are repeated average out: it needs one draw a cell, always the same.
 """
 
 from __future__ import annotations

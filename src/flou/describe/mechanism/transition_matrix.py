@@ -11,10 +11,11 @@ and V = 5, a 1 stays in 39% of cells), so js matters more for their protection t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from html import escape
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -27,6 +28,12 @@ from flou.describe.mechanism.max_entropy import solve_rows
 from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism, checked_counts
 from flou.describe.mechanism.ptable_file import read_chances, write_ptable
 from flou.engine.errors import DataError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+#: Lines of the table that a notebook shows; the last row comes after them.
+_MOST_LINES = 15
 
 
 class TransitionMatrix(Mechanism):
@@ -131,6 +138,19 @@ class TransitionMatrix(Mechanism):
             schema_overrides={"i": pl.Int64, "j": pl.Int64, "v": pl.Int64},
         )
 
+    def plot(
+        self,
+        count: int | Literal["large"] = "large",
+        *,
+        beside: Sequence[TransitionMatrix] = (),
+        within: int = 2,
+        language: str = "en",
+    ) -> alt.Chart:
+        """The noise on a count, or on large counts, with the chance of moving by `within` at most; others beside it."""
+        from flou.describe.mechanism.transition_charts import compare_matrices
+
+        return compare_matrices([self, *beside], count=count, within=within, language=language)
+
     def to_ptable(self, path: str | PathLike[str] | None = None, *, overwrite: bool = False) -> pl.DataFrame:
         """`to_frame` in the form of the R package ptable, for cellKey and ckm; written as CSV where a path is given."""
         return write_ptable(self.to_frame(), path, overwrite=overwrite)
@@ -154,6 +174,13 @@ class TransitionMatrix(Mechanism):
         )
         return matrix
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("thresholds", "_guide")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._chances.flags.writeable = False  # which a copy does not keep
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A transition matrix does not change; make another one with {name} = {value!r}.")
 
@@ -175,10 +202,11 @@ class TransitionMatrix(Mechanism):
         return f"TransitionMatrix(D={self.D}, V={self.V:g}, js={self.js}{stacked})"
 
     def _repr_html_(self) -> str:
+        shown = range(self.last + 1) if self.last <= _MOST_LINES else (*range(_MOST_LINES), self.last)
         cells = "".join(
             f"<tr><td>{i}{'+' if i == self.last else ''}</td><td>{self.targets(i)[0]} … {self.targets(i)[-1]}</td>"
             f"<td>{self.deviation_row(i)[self.reach]:.3f}</td><td>{self.variance(i):.3f}</td></tr>"
-            for i in range(self.last + 1)
+            for i in shown
         )
         head = "<tr><th>count</th><th>published</th><th>P(unchanged)</th><th>variance</th></tr>"
         return f"<table><caption>{escape(repr(self))}</caption>{head}{cells}</table>"

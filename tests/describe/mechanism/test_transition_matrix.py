@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -151,8 +152,13 @@ def test_equal_by_content_frozen_and_printable() -> None:
     assert repr(one) == "TransitionMatrix(D=10, V=5, js=2)"
     assert repr(TransitionMatrix(10, 2.5, 2, stack=(5, 3))) == "TransitionMatrix(D=10, V=2.5, js=2, stack=(5, 3))"
     assert eval(repr(one)) == one
-    assert pickle.loads(pickle.dumps(one)) == one
-    assert "<table>" in one._repr_html_()
+    one.deviations([3], [5])
+    for copied in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+        assert copied == one
+        with pytest.raises(ValueError, match="read-only"):
+            copied.chances[0, 0] = 1.0
+    assert one._repr_html_().count("<tr>") == 15
+    assert TransitionMatrix(50, 9)._repr_html_().count("<tr>") == 17
     with pytest.raises(AttributeError, match="does not change"):
         one.D = 3  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):

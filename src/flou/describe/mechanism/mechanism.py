@@ -80,6 +80,11 @@ class Mechanism(ABC):
         """The expected deviation of the true count i: its bias."""
         return float(self.deviation_row(i) @ self._deviations)
 
+    @property
+    def bias(self) -> float:
+        """The largest absolute expected deviation of any count: 0, up to rounding, when no count is biased."""
+        return float(np.abs(self.chances @ self._deviations).max())
+
     def variance(self, i: int) -> float:
         """The variance of the deviation of the true count i."""
         chances = self.deviation_row(i)

@@ -11,9 +11,11 @@ and V = 5, a 1 stays in 39% of cells), so js matters more for their protection t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from html import escape
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -24,7 +26,14 @@ from flou.describe.mechanism.key_lookup import cut_keys, draw_guide, guide_size,
 from flou.describe.mechanism.matrix_parameters import checked_matrix
 from flou.describe.mechanism.max_entropy import solve_rows
 from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism, checked_counts
+from flou.describe.mechanism.ptable_file import read_chances, write_ptable
 from flou.engine.errors import DataError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+#: Lines of the table that a notebook shows; the last row comes after them.
+_MOST_LINES = 15
 
 
 class TransitionMatrix(Mechanism):
@@ -38,6 +47,8 @@ class TransitionMatrix(Mechanism):
     V: float
     js: int
     stack: tuple[int, float] | None
+    #: Whether it was read with `from_ptable`, so that its chances need not be those of its parameters.
+    imported: bool
     _chances: Floats
 
     def __init__(
@@ -57,9 +68,11 @@ class TransitionMatrix(Mechanism):
         js: int,
         stack: tuple[int, float] | None,
         chances: Floats,
+        *,
+        imported: bool = False,
     ) -> None:
         chances.flags.writeable = False
-        self.__dict__.update(D=D, V=V, js=js, stack=stack, _chances=chances)
+        self.__dict__.update(D=D, V=V, js=js, stack=stack, imported=imported, _chances=chances)
 
     @property
     def chances(self) -> Floats:
@@ -70,7 +83,8 @@ class TransitionMatrix(Mechanism):
     def name(self) -> str:
         """How texts call it."""
         stacked = f", stack = ({self.stack[0]}, {self.stack[1]:g})" if self.stack else ""
-        return f"transition matrix (D = {self.D}, V = {self.V:g}, js = {self.js}{stacked})"
+        made = "imported transition matrix" if self.imported else "transition matrix"
+        return f"{made} (D = {self.D}, V = {self.V:g}, js = {self.js}{stacked})"
 
     @property
     def large(self) -> Floats:
@@ -124,6 +138,49 @@ class TransitionMatrix(Mechanism):
             schema_overrides={"i": pl.Int64, "j": pl.Int64, "v": pl.Int64},
         )
 
+    def plot(
+        self,
+        count: int | Literal["large"] = "large",
+        *,
+        beside: Sequence[TransitionMatrix] = (),
+        within: int = 2,
+        language: str = "en",
+    ) -> alt.Chart:
+        """The noise on a count, or on large counts, with the chance of moving by `within` at most; others beside it."""
+        from flou.describe.mechanism.transition_charts import compare_matrices
+
+        return compare_matrices([self, *beside], count=count, within=within, language=language)
+
+    def to_ptable(self, path: str | PathLike[str] | None = None, *, overwrite: bool = False) -> pl.DataFrame:
+        """`to_frame` in the form of the R package ptable, for cellKey and ckm; written as CSV where a path is given."""
+        return write_ptable(self.to_frame(), path, overwrite=overwrite)
+
+    @classmethod
+    def from_ptable(cls, source: object) -> TransitionMatrix:
+        """A matrix made elsewhere: a CSV file or a frame with i, j and p, or with one column a published count.
+
+        D, V and js are read off it; it may be biased, which `bias` shows.
+        """
+        chances = read_chances(source)
+        last, reach = len(chances) - 1, chances.shape[1] // 2
+        deviations = np.arange(-reach, reach + 1)
+        variance = chances @ deviations**2 - (chances @ deviations) ** 2
+        # the last row serves larger counts too, which may reach what no listed count does
+        counts = np.arange(last + 2 * reach + 2)
+        published = (counts[:, None] + deviations)[chances[np.minimum(counts, last)] > 0]
+        matrix = cls.__new__(cls)
+        matrix._hold(
+            reach, float(variance.max()), int(published[published > 0].min()) - 1, None, chances, imported=True
+        )
+        return matrix
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("thresholds", "_guide")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._chances.flags.writeable = False  # which a copy does not keep
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A transition matrix does not change; make another one with {name} = {value!r}.")
 
@@ -139,14 +196,17 @@ class TransitionMatrix(Mechanism):
         return hash((self.chances.shape, self.chances.tobytes()))
 
     def __repr__(self) -> str:
+        if self.imported:
+            return f"<TransitionMatrix read from a table: D={self.D}, V={self.V:g}, js={self.js}>"
         stacked = f", stack=({self.stack[0]}, {self.stack[1]:g})" if self.stack else ""
         return f"TransitionMatrix(D={self.D}, V={self.V:g}, js={self.js}{stacked})"
 
     def _repr_html_(self) -> str:
+        shown = range(self.last + 1) if self.last <= _MOST_LINES else (*range(_MOST_LINES), self.last)
         cells = "".join(
             f"<tr><td>{i}{'+' if i == self.last else ''}</td><td>{self.targets(i)[0]} … {self.targets(i)[-1]}</td>"
             f"<td>{self.deviation_row(i)[self.reach]:.3f}</td><td>{self.variance(i):.3f}</td></tr>"
-            for i in range(self.last + 1)
+            for i in shown
         )
         head = "<tr><th>count</th><th>published</th><th>P(unchanged)</th><th>variance</th></tr>"
         return f"<table><caption>{escape(repr(self))}</caption>{head}{cells}</table>"

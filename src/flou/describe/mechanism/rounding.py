@@ -1,0 +1,80 @@
+"""Rounding as a mechanism: to the nearest multiple of a base, or at random to one of the two adjacent ones.
+
+Unbiased random rounding (Nargundkar and Saveland 1972) is what statistical offices such as Canada's use on counts; see
+Willenborg and de Waal (2001) for both. Multiples stay as they are, so zeros do, and a published 0 may hide any count
+below the base. Conventional rounding has no secret: a published multiple tells an interval of as many counts as the
+base for certain, and rounded cells beside their rounded total tell more. Random rounding hides within twice as many,
+but draws that are repeated average out: it needs one draw a cell, always the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism
+from flou.engine.errors import ParameterError
+
+_LARGEST_BASE = 10_000
+
+
+@dataclass(frozen=True)
+class Rounding(Mechanism):
+    """What both kinds share: counts with the same remainder have the same row."""
+
+    base: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.base, bool | np.bool_) or not isinstance(self.base, int | np.integer):
+            raise ParameterError(f"base = {self.base!r} must be an integer, such as 5.")
+        if not 2 <= self.base <= _LARGEST_BASE:
+            raise ParameterError(
+                f"base = {self.base} must be between 2 and {_LARGEST_BASE:,}: multiples of 1 are the counts themselves."
+            )
+        object.__setattr__(self, "base", int(self.base))
+
+    def row_of(self, counts: Integers) -> Integers:
+        """The remainder of each count."""
+        return np.remainder(counts, self.base)
+
+
+class ConventionalRounding(Rounding):
+    """To the nearest multiple of the base; halfway, upwards: 5 becomes 10 at base 10. Known to the last count."""
+
+    @property
+    def name(self) -> str:
+        """How texts call it."""
+        return f"conventional rounding to base {self.base}"
+
+    @cached_property
+    def chances(self) -> Floats:
+        """One row a remainder; the deviation is certain."""
+        remainders = np.arange(self.base)
+        up = 2 * remainders >= self.base
+        reach = self.base // 2
+        rows = np.zeros((self.base, 2 * reach + 1))
+        rows[remainders, np.where(up, self.base - remainders, -remainders) + reach] = 1.0
+        rows.flags.writeable = False
+        return rows
+
+
+class UnbiasedRounding(Rounding):
+    """To one of the two adjacent multiples, the nearer the likelier: at base 5, 3 becomes 5 with probability 0.6."""
+
+    @property
+    def name(self) -> str:
+        """How texts call it."""
+        return f"unbiased random rounding to base {self.base}"
+
+    @cached_property
+    def chances(self) -> Floats:
+        """One row a remainder r: up with probability r / base."""
+        remainders = np.arange(self.base)
+        reach = self.base - 1
+        rows = np.zeros((self.base, 2 * reach + 1))
+        rows[remainders, reach - remainders] = (self.base - remainders) / self.base
+        rows[remainders[1:], self.base - remainders[1:] + reach] = remainders[1:] / self.base
+        rows.flags.writeable = False
+        return rows

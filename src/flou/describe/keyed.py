@@ -85,7 +85,7 @@ def hashed_keys(ids: pl.Series, subkey: bytes) -> NDArray[np.int64]:
 
 def _require_distinct(people: Microdata, name: str) -> None:
     """Every unit once: a unit that stands in the file twice would count, and be perturbed, as two."""
-    if people.native_kind in ("duckdb", "spark"):
+    if people.native_kind == "spark":
         held = nw.col(name)
         row = native.collect(
             people.frame.select(

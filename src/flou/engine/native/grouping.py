@@ -1,7 +1,7 @@
-"""Grouping rows by several sets of columns in one pass, and the largest rows of each group, on every engine.
+"""Grouping rows by several sets of columns, and the largest rows of each group, on every engine.
 
-narwhals has neither. Polars groups each set of one shared scan, DuckDB and Spark have grouping sets. Null
-in a column of a set is a value of its own.
+narwhals has neither. DuckDB and Spark have grouping sets, one pass over the rows; Polars groups set by set.
+Null in a column of a set is a value of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def group_sets(frame: Frame, sets: Sequence[Sequence[str]], count: str, sums: Se
     """For each set of columns its distinct values with the number of rows and the sums of integer columns."""
     native = frame.to_native()
     if isinstance(native, pl.DataFrame | pl.LazyFrame):
-        return _polars(native.lazy(), sets, count, sums)
+        # one scan a set, of its own columns alone: one for all would hold the file's columns in memory
+        return [_polars(native.lazy(), chosen, count, sums) for chosen in sets]
     names = list(dict.fromkeys(c for chosen in sets for c in chosen))
     found = (_spark if type(native).__module__.startswith("pyspark.") else _duckdb)(native, sets, names, count, sums)
     found = found.with_columns(pl.col(count, *sums).cast(pl.Int64))
@@ -34,14 +35,12 @@ def group_sets(frame: Frame, sets: Sequence[Sequence[str]], count: str, sums: Se
     ]
 
 
-def _polars(frame: pl.LazyFrame, sets: Sequence[Sequence[str]], count: str, sums: Sequence[str]) -> list[pl.DataFrame]:
-    if len(sets) == 1:
-        packed = polars.group_packed(frame, list(sets[0]), count, {s: s for s in sums})
-        if packed is not None:
-            return [packed]
+def _polars(frame: pl.LazyFrame, chosen: Sequence[str], count: str, sums: Sequence[str]) -> pl.DataFrame:
+    packed = polars.group_packed(frame, list(chosen), count, {s: s for s in sums})
+    if packed is not None:
+        return packed
     figures = [pl.len().cast(pl.Int64).alias(count), *(pl.col(s).sum() for s in sums)]
-    grouped = [frame.group_by(list(chosen)).agg(figures) for chosen in sets]
-    return pl.collect_all(grouped, engine="streaming")
+    return polars.collect(frame.group_by(list(chosen)).agg(figures))
 
 
 def _duckdb(relation: Any, sets: Sequence[Sequence[str]], names: list[str], count: str, sums: Sequence[str]) -> Any:

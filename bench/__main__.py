@@ -7,7 +7,8 @@ import importlib
 from pathlib import Path
 
 BENCHES = (
-    "frequencies", "risks", "large", "wide", "generalise", "perturb", "calibrate", "cluster", "startup", "demo",
+    "frequencies", "risks", "large", "wide", "generalise", "perturb", "calibrate", "tables", "cluster",
+    "startup", "demo",
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ def find_cell(table: Table, labels: Mapping[str, object]) -> dict[str, Any]:
     hit = (table.cells.codes == np.array(nodes, dtype=np.int32)).all(axis=1)
     places = np.flatnonzero(hit)
     if len(places):
-        found: dict[str, Any] = table.shown_cells()[int(places[0])].row(0, named=True)
+        found: dict[str, Any] = table.all_cells()[int(places[0])].row(0, named=True)
         return found
     for j, (dim, node) in enumerate(zip(table.dims, nodes, strict=True)):
         if not (dim.depths[table.cells.codes[:, j]] == dim.depths[node]).any():

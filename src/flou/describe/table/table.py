@@ -177,8 +177,10 @@ class Table:
         A table that lists the cells that somebody is in would tell by listing one that its zero is not true: cells
         that are shown as zero are left out of it, as empty ones are.
         """
-        if not reveal and self.hides_zeros:
-            return self.public().shown_cells()
+        return self.public().all_cells() if self.hides_zeros and not reveal else self.all_cells(reveal=reveal)
+
+    def all_cells(self, *, reveal: bool = False) -> pl.DataFrame:
+        """Every cell there is, with the figures that may be seen."""
         figures = [pl.Series("count", self.published_counts, nan_to_null=True)]
         if self.published_values is not None:
             figures.append(pl.Series("value", self.published_values, nan_to_null=True))
@@ -208,7 +210,7 @@ class Table:
         """One cell by the labels of its columns; columns that are not named are totals."""
         from flou.describe.table.find import find_cell
 
-        return find_cell(self.public() if self.hides_zeros else self, labels)
+        return find_cell(self, labels)
 
     def public(self) -> Table:
         """What would be published: without the true figures, keys and contributions."""

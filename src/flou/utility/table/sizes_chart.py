@@ -1,0 +1,52 @@
+"""The figure of a comparison of counts by size of the true count: observed as bars, expected as ticks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flou.engine.charts import ALERT, CALM, Look, percent_axis, styled
+from flou.engine.comparison import ComparisonResult
+from flou.engine.words import Words
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+def by_size(result: ComparisonResult, look: Look) -> alt.Chart:
+    """One bar a class of counts; classes of fewer cells than the look allows are left out."""
+    import altair as alt
+
+    words = Words(look.language)
+    names = {"observed": words("observed"), "expected": words("expected")}
+    lines = result.details["by_size"].safe(look.min_count).frame
+    rows = [
+        {"class": line["size"], "value": line[kind], "kind": names[kind]}
+        for line in lines.iter_rows(named=True)
+        for kind in ("observed", "expected")
+        if line[kind] is not None
+    ]
+    order = lines["size"].to_list()
+    axis = percent_axis(words) if result.value_kind == "share" else number_axis(words)
+    x = alt.X("class:N", sort=order, title=words("true count"), axis=alt.Axis(labelAngle=0))
+    y = alt.Y("value:Q", title=words(result.value_label), axis=axis)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
+    if len({row["kind"] for row in rows}) < 2:
+        return styled(base.mark_bar(cornerRadiusEnd=2, color=CALM).properties(width=440, height=210))
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=list(names.values()), range=[CALM, ALERT]),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=24),
+    )
+    both = base.encode(color=colour)
+    kind = alt.datum.kind
+    chart: Any = both.transform_filter(kind == names["observed"]).mark_bar(cornerRadiusEnd=2)
+    chart += both.transform_filter(kind == names["expected"]).mark_tick(thickness=3, size=26)
+    return styled(chart.properties(width=440, height=210))
+
+
+def number_axis(words: Words) -> alt.Axis:
+    """An axis of numbers, with the decimal comma in French."""
+    import altair as alt
+
+    number = "format(datum.value, '~r')"
+    return alt.Axis(labelExpr=f"replace({number}, '.', ',')" if words.language == "fr" else number, tickCount=5)

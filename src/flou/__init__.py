@@ -10,6 +10,7 @@ from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
     from flou import attack, datasets, protect, risk, utility
+    from flou.decide.calibration.search import calibrate
     from flou.decide.policy import Policy
     from flou.decide.verdict import Verdict
     from flou.describe.files import read, write
@@ -43,6 +44,7 @@ _NAMES = {
     "TableSet": "flou.describe.table.table_set",
     "Verdict": "flou.decide.verdict",
     "attack": "flou.attack",
+    "calibrate": "flou.decide.calibration.search",
     "datasets": "flou.datasets",
     "protect": "flou.protect",
     "read": "flou.describe.files",
@@ -55,7 +57,7 @@ _NAMES = {
 
 __all__ = [
     "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "Release", "Report", "Schema", "Secret",
-    "Table", "TableSet", "TransitionMatrix", "Verdict", "__version__", "attack", "datasets", "protect", "read",
-    "record_keys", "risk", "tabulate_many", "utility", "write",
+    "Table", "TableSet", "TransitionMatrix", "Verdict", "__version__", "attack", "calibrate", "datasets", "protect",
+    "read", "record_keys", "risk", "tabulate_many", "utility", "write",
 ]  # fmt: skip
 __getattr__, __dir__ = attach(__name__, _NAMES)

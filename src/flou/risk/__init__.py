@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from flou.risk.micro.presence import Presence
     from flou.risk.micro.suda import Suda
     from flou.risk.micro.uniqueness import PopulationUniqueness
+    from flou.risk.table.count_inference import CountInference
+    from flou.risk.table.difference_inference import DifferenceInference
+    from flou.risk.table.zero_inference import ZeroInference
 
 METHODS = {
     "AttackMap": "flou.risk.micro.attack_map",
     "AttackerRisk": "flou.risk.micro.attacker",
     "BetaLikeness": "flou.risk.micro.likeness",
+    "CountInference": "flou.risk.table.count_inference",
+    "DifferenceInference": "flou.risk.table.difference_inference",
     "DisclosureDelta": "flou.risk.micro.likeness",
     "GlobalRisk": "flou.risk.micro.global_risk",
     "HouseholdRisk": "flou.risk.micro.household",
@@ -40,6 +45,7 @@ METHODS = {
     "Presence": "flou.risk.micro.presence",
     "Suda": "flou.risk.micro.suda",
     "TCloseness": "flou.risk.micro.closeness",
+    "ZeroInference": "flou.risk.table.zero_inference",
 }
 
 __all__ = [
@@ -47,6 +53,8 @@ __all__ = [
     "AttackMap",
     "AttackerRisk",
     "BetaLikeness",
+    "CountInference",
+    "DifferenceInference",
     "DisclosureDelta",
     "GlobalRisk",
     "HouseholdRisk",
@@ -61,5 +69,6 @@ __all__ = [
     "Presence",
     "Suda",
     "TCloseness",
+    "ZeroInference",
 ]
 __getattr__, __dir__ = attach(__name__, METHODS)

@@ -33,6 +33,23 @@ def by_published_difference(result: InferenceResult, look: Look) -> alt.Chart:
     return _bars(result, names, titles, look)
 
 
+def behind_a_zero(result: InferenceResult, look: Look) -> alt.Chart:
+    """What a published zero may truly be."""
+    words = Words(look.language)
+    names = (words("truly zero"), words("somebody is there"))
+    rows = [
+        {
+            "class": str(line["i"]),
+            "share": line["q_ij"],
+            "label": words.share(line["q_ij"]),
+            "group": names[0] if line["i"] == 0 else names[1],
+        }
+        for line in result.counts.filter(pl.col("q_ij") > 0).head(_MOST_BARS).iter_rows(named=True)
+    ]
+    titles = (words("true count behind a published zero"), words("probability"))
+    return styled(_drawn(rows, names, titles, look).properties(width=400, height=210))
+
+
 def _bars(result: InferenceResult, names: tuple[str, str], titles: tuple[str, str], look: Look) -> alt.Chart:
     import altair as alt
 
@@ -49,6 +66,21 @@ def _bars(result: InferenceResult, names: tuple[str, str], titles: tuple[str, st
         }
         for line in lines.sort("j").head(_MOST_BARS).iter_rows(named=True)
     ]
+    chart = _drawn(rows, names, titles, look)
+    mean = [{"share": result.value, "label": f"J{words.colon} {words.share(result.value)}"}]
+    rule = alt.Chart(alt.InlineData(values=mean))
+    chart += rule.mark_rule(strokeDash=[5, 4], color=INK).encode(y="share:Q")
+    chart += rule.mark_text(align="left", dx=6, fontSize=10, color=INK).encode(
+        y="share:Q", x=alt.value(400), text="label:N"
+    )
+    return styled(chart.properties(width=400, height=210))
+
+
+def _drawn(rows: list[dict[str, Any]], names: tuple[str, str], titles: tuple[str, str], look: Look) -> Any:
+    """Bars in two colours, each with its figure."""
+    import altair as alt
+
+    words = Words(look.language)
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("class:N", sort=[r["class"] for r in rows], title=titles[0], axis=alt.Axis(labelAngle=0)),
         y=alt.Y("share:Q", title=titles[1], axis=percent_axis(words), scale=alt.Scale(domain=[0, look.top or 1])),
@@ -67,10 +99,4 @@ def _bars(result: InferenceResult, names: tuple[str, str], titles: tuple[str, st
     )
     short = base.transform_filter("datum.share <= 0.12")
     chart += short.mark_text(dy=-6, fontSize=10, color=INK).encode(text="label:N")
-    mean = [{"share": result.value, "label": f"J{words.colon} {words.share(result.value)}"}]
-    rule = alt.Chart(alt.InlineData(values=mean))
-    chart += rule.mark_rule(strokeDash=[5, 4], color=INK).encode(y="share:Q")
-    chart += rule.mark_text(align="left", dx=6, fontSize=10, color=INK).encode(
-        y="share:Q", x=alt.value(400), text="label:N"
-    )
-    return styled(chart.properties(width=400, height=210))
+    return chart

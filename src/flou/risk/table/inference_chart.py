@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: More bars than this cannot be told apart.
 _MOST_BARS = 25
+#: Where many bars are next to nothing, their figures would only run into each other.
+_SMALLEST_SHOWN = 0.005
 
 
 def by_published_count(result: InferenceResult, look: Look) -> alt.Chart:
@@ -41,7 +43,7 @@ def behind_a_zero(result: InferenceResult, look: Look) -> alt.Chart:
         {
             "class": str(line["i"]),
             "share": line["q_ij"],
-            "label": words.share(line["q_ij"]),
+            "label": words.share(line["q_ij"]) if line["q_ij"] >= _SMALLEST_SHOWN else "",
             "group": names[0] if line["i"] == 0 else names[1],
         }
         for line in result.counts.filter(pl.col("q_ij") > 0).head(_MOST_BARS).iter_rows(named=True)

@@ -40,7 +40,7 @@ def by_size(result: ComparisonResult, look: Look) -> alt.Chart:
     both = base.encode(color=colour)
     kind = alt.datum.kind
     chart: Any = both.transform_filter(kind == names["observed"]).mark_bar(cornerRadiusEnd=2)
-    chart += both.transform_filter(kind == names["expected"]).mark_tick(thickness=3, size=26)
+    chart += both.transform_filter(kind == names["expected"]).mark_tick(thickness=3, size=26, opacity=1)
     return styled(chart.properties(width=440, height=210))
 
 

@@ -168,3 +168,24 @@ def test_what_a_rule_does_not_name_is_the_default() -> None:
         result = flou.risk.KAnonymity(k=2, missing=missing).measure(release)
         assert result.value == 0
         assert POLICY.judge(result).decision is Decision.WITHHOLD
+
+
+def test_a_table_is_judged_by_what_its_counts_give_away() -> None:
+    frame = pl.DataFrame(
+        {"id": range(300), "a": [str(i % 70) for i in range(300)], "b": [str(i % 4) for i in range(300)]}
+    )
+    keyed = flou.record_keys(flou.Microdata(frame, id="id"), secret=flou.Secret(bytes(range(32))))
+    table = keyed.tabulate(["a", "b"])
+    measure = flou.risk.CountInference(s=3)
+    rule = {"method": "count_inference", "settings": {"s": 3}, "at_most": {"release": 0.99}}
+    policy = flou.Policy(rules=[rule])
+    release, other = (flou.protect.CellKey(D=8, V=6, js=2).protect(t) for t in (table, keyed.tabulate(["a"])))
+    assert policy.judge(measure.measure(release), release).decision.name == "RELEASE"
+    assert policy.judge(measure.measure(release), release).judged == (release.data, release.data)
+    assert policy.judge(measure.measure(table), release).decision.name == "WITHHOLD"
+    with pytest.raises(flou.FlouError, match="another one"):
+        policy.judge(measure.measure(other), release)
+    # what a mechanism leads one to expect is no measurement of a release
+    expected = flou.utility.WithinDistance(2).expect(release.data.mechanism)
+    of_mechanism = measure.measure(release.data.mechanism, counts=pl.DataFrame({"i": [0, 1], "N": [3, 4]}))
+    assert policy.judge(of_mechanism, expected).decision.name == "WITHHOLD"

@@ -16,12 +16,14 @@ from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.engine import toml
 from flou.engine.comparison import ComparisonResult
+from flou.engine.data import data_kind
 from flou.engine.errors import FlouError, ParameterError, PlanError, did_you_mean
 from flou.engine.note import Note
 from flou.engine.parameters import Parameters
 from flou.engine.release import Release
 from flou.engine.result import Result, RiskResult
 from flou.engine.values import Proportion, settings_text
+from flou.risk.table.inference_result import InferenceResult
 
 
 class Policy(Parameters):
@@ -78,11 +80,13 @@ class Policy(Parameters):
         measured = [r for r in results if isinstance(r, Result)]
         for release in (r for r in results if isinstance(r, Release)):
             own = (release.data, release.data.kin.frame)
-            if any(r.data not in own for r in measured if isinstance(r, RiskResult) and r.data.released):
+            if any(r.data not in own for r in measured if _is_risk(r) and r.data.released):
                 raise ParameterError("judge was given a release and the result of another one: measure this release.")
             if any(r.data is not release.data for r in measured if isinstance(r, ComparisonResult)):
                 raise ParameterError("judge was given a release and the comparison of another one: compare this one.")
-        known = [r.data for r in results if isinstance(r, RiskResult | ComparisonResult | Release)]
+        # what was expected of a mechanism has no data
+        known = [r.data for r in results if isinstance(r, ComparisonResult | Release) or _is_risk(r)]
+        known = [d for d in known if d is not None]
         # of a release that is no sample the frame is the release itself
         sampled = any(d.marks.frame or d.kin.frame is not None for d in known)
         reasons = [self._judge_rule(rule, measured, sampled) for rule in self.rules]
@@ -91,7 +95,7 @@ class Policy(Parameters):
             note = Note("made with a test seed, which anybody can guess: no policy releases it")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
         reasons.sort(key=lambda r: -r.decision)
-        judged = tuple(r.data for r in results if isinstance(r, RiskResult | Release) and r.data.released)
+        judged = tuple(r.data for r in results if (isinstance(r, Release) or _is_risk(r)) and r.data.released)
         return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count, judged)
 
     def _judge_rule(self, rule: Rule, results: Sequence[Result], sampled: bool) -> Reason:
@@ -150,6 +154,13 @@ class Policy(Parameters):
             values["last"] = _read(rule, result, bounds.release if bounds.review is None else bounds.review)
             text = "{method} ({settings}): {figure}{where}: {value}, past every bound ({sign} {last})"
         return Reason(decision, Note(text, values), asked, rule.why)
+
+
+def _is_risk(result: Result | Release) -> bool:
+    """Whether a result is a measure's of records or cells: it knows the data that it was measured on."""
+    return isinstance(result, RiskResult) or (
+        isinstance(result, InferenceResult) and data_kind(result.data) in ("table", "table set")
+    )
 
 
 def _read(rule: Rule, result: Result, figure: object) -> object:

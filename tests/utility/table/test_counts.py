@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 import flou
+from flou.describe.mechanism.rounding import UnbiasedRounding
+from flou.describe.table.cells import Published
 
 U = flou.utility
 T = flou.TransitionMatrix
@@ -37,8 +39,6 @@ def table(**options: Any) -> flou.Table:
 
 def from_counts(true: list[int], published: list[int]) -> tuple[flou.Table, flou.Table]:
     """A table and a release of it with given counts."""
-    from flou.describe.table.cells import Published
-
     frame = pl.DataFrame({"cell": [f"c{i:02}" for i in range(len(true))], "count": true})
     original = flou.Table.from_frame(frame, ["cell"])
     # cells are ordered by their names; a total is added where the table has one
@@ -138,8 +138,6 @@ def test_listing_empty_cells_changes_nothing(method: Any) -> None:
 
 
 def test_withheld_cells() -> None:
-    from flou.describe.table.cells import Published
-
     original = table()
     counts = original.true_counts.astype(float)
     hidden = (counts > 0) & (counts < 3)
@@ -195,3 +193,31 @@ def test_a_table_without_units_has_no_distribution() -> None:
         U.Hellinger().expect(T(3, 2), counts=pl.DataFrame({"i": [0], "N": [4]}))
     with pytest.raises(flou.FlouError, match="no cell"):
         U.RelativeDeviation().expect(T(3, 2), counts=pl.DataFrame({"i": [0], "N": [4]}))
+
+
+def test_figures_of_ckm() -> None:
+    """ckm 0.1 on its own published table (D = 5, V = 5, js = 2), which has no empty cells: MAD, RMAD in percent, HD."""
+    pairs = pl.read_csv(Path(__file__).parents[2] / "golden" / "ckm_published_D5_V5_js2.csv")
+    true, shown = (np.repeat(pairs[c].to_numpy(), pairs["N"].to_numpy()) for c in ("true", "published"))
+    frame = pl.DataFrame({"cell": [f"c{i:04}" for i in range(len(true))], "count": true})
+    original = flou.Table.from_frame(frame, ["cell"])
+    assert original.true_counts.tolist() == true.tolist()
+    release = original.with_changes(published=Published(count=shown), mechanism=T(5, 5, 2)).marked(released=True)
+    found = {type(m).__name__: m.compare(original, release) for m in ALL}
+    assert found["MeanDeviation"].value == pytest.approx(1.73396793587174, abs=1e-12)
+    assert found["RelativeDeviation"].value == pytest.approx(0.560370824663777, abs=1e-12)
+    assert found["Hellinger"].value == pytest.approx(0.102205833403709, abs=1e-12)
+    assert found["MeanDeviation"].expected == pytest.approx(1.734, abs=0.05)
+
+
+def test_rounding_is_a_mechanism_too() -> None:
+    counts = pl.DataFrame({"i": [0, 1, 2, 3, 4, 5, 103], "N": [4, 1, 1, 1, 1, 1, 1]})
+    random = UnbiasedRounding(5)
+    expected = (4 * 0 + 2 * (1 * 4 / 5 + 4 * 1 / 5) + 3 * (2 * 3 / 5 + 3 * 2 / 5) + 0) / 10
+    assert U.MeanDeviation().expect(random, counts=counts).value == pytest.approx(expected)
+    # large counts have every remainder alike: 0, 1.6, 2.4, 2.4, 1.6
+    assert U.MeanDeviation().expect(random).value == pytest.approx(8 / 5)
+    risk = flou.risk.CountInference(5).measure(random, counts=counts)
+    # only 5 is published: from 1, 2, 3, 4 with probability i / 5, and from 5
+    assert risk.value == pytest.approx(2 / 3)
+    assert flou.risk.ZeroInference().measure(random, counts=counts).value == pytest.approx(4 / (4 + 2))

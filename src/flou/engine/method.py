@@ -70,9 +70,13 @@ class Method(Parameters):
         """Take the data out of a release and check their kind."""
         inner = data.data if isinstance(data, Release) else data
         if data_kind(inner) not in self.takes:
-            raise DataError(
-                f"{type(self).__name__} works on {' or '.join(self.takes)}, not on {type(inner).__name__}. "
+            wanted = (
                 "Wrap a frame first: flou.Microdata(frame, keys=[…])."
+                if "microdata" in self.takes
+                else 'Make a table first: people.tabulate(["region", "sex"]).'
+            )
+            raise DataError(
+                f"{type(self).__name__} works on {' or '.join(self.takes)}, not on {type(inner).__name__}. {wanted}"
             )
         return inner
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flou.engine.charts import ALERT, CALM, INK, percent_axis, styled
 from flou.engine.values import plain_text
 from flou.engine.words import Words
+from flou.utility.table.sizes_chart import number_axis
 
 if TYPE_CHECKING:
     import altair as alt
@@ -36,7 +37,7 @@ def draw_frontier(found: Calibration, language: str) -> alt.Chart:
     x = alt.X(
         "utility:Q",
         title=words("utility") + f"{words.colon} {words(found.utility.label)}",
-        axis=percent_axis(words) if share else alt.Axis(tickCount=5),
+        axis=percent_axis(words) if share else number_axis(words),
         scale=alt.Scale(zero=False, nice=True, reverse=found.utility.better == "low", padding=12),
     )
     risk_scale = alt.Scale(zero=False, padding=14)

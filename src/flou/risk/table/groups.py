@@ -59,11 +59,14 @@ def count_groups(
     """From cells known by their group, and by the family of categories that each is one of."""
     if not len(families):
         return Groups()
-    keys = np.column_stack([others, families])
-    distinct, which = np.unique(keys, axis=0, return_inverse=True)
-    which = which.ravel()
-    n = len(distinct)
-    n_categories = sizes[distinct[:, -1]] - np.bincount(which, ruled_out, n)
+    # one number a row and family, numbered anew after each dimension so that it never overflows
+    which, n = families, len(sizes)
+    for codes in others.T:
+        _, which = np.unique(codes * n + which, return_inverse=True)
+        n = int(which.max()) + 1
+    family = np.zeros(n, dtype=np.int64)
+    family[which] = families
+    n_categories = sizes[family] - np.bincount(which, ruled_out, n)
     alone = (np.bincount(which, shown, n) == 1) & (n_categories >= 2)
     truly = alone & (np.bincount(which, there, n) == 1)
     return Groups(int(alone.sum()), int(truly.sum()))

@@ -42,5 +42,9 @@ def _node(dim: Dimension, labels: Mapping[str, object]) -> int:
         hit &= (dim.labels[column] == text_of(labels[column])).to_numpy()
     found = np.flatnonzero(hit)
     if not len(found):
-        raise DataError(f"{listed(f'{c} = {labels[c]}' for c in wanted)} is no category of the table.")
+        known = dim.labels[wanted[-1]].unique(maintain_order=True).to_list()
+        raise DataError(
+            f"{' and '.join(f'{c} = {labels[c]!r}' for c in wanted)} is no category of the table."
+            f"{did_you_mean(text_of(labels[wanted[-1]]), known)}"
+        )
     return int(found[np.argmin(dim.depths[found])])

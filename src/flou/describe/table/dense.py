@@ -22,7 +22,8 @@ _MAX_CELLS, _MAX_EMPTY, _SMALL = 1 << 26, 8, 1 << 20
 
 def fits(cells: pl.DataFrame, climbs: Sequence[Climb]) -> bool:
     """Whether an array of all cells is the better way."""
-    n = math.prod(climb.dimension.n_nodes for climb in climbs)
+    # on the way an axis has as many places as atoms, of which there may be more than nodes: ages in a few bands
+    n = math.prod(max(climb.dimension.n_nodes, climb.n_atoms) for climb in climbs)
     return n <= _MAX_CELLS and n <= max(_MAX_EMPTY * cells.height, _SMALL)
 
 

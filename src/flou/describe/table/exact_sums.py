@@ -53,7 +53,7 @@ class ExactSum:
 
     @property
     def names(self) -> tuple[str, str]:
-        return f"{self.name} coarse", f"{self.name} fine"
+        return f"{native.RESERVED}{self.name}_coarse", f"{native.RESERVED}{self.name}_fine"
 
     def split(self, amount: nw.Expr) -> list[nw.Expr]:
         """The two integers of each record."""

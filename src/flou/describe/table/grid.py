@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from flou.describe.schema import Schema
 from flou.describe.table.atoms import Atoms
-from flou.describe.table.roll_up import CELL, Digits
+from flou.describe.table.roll_up import CELL, SIZE, Digits
 from flou.describe.table.spec import DimensionSpec
+from flou.engine import native
 from flou.engine.errors import DataError
 from flou.engine.values import text_of
 
@@ -31,7 +32,7 @@ MAX_FINEST = 20_000_000
 class Grid:
     """All combinations of the dimensions' atoms, and which of them are coherent."""
 
-    POSSIBLE: ClassVar[str] = "possible"
+    POSSIBLE: ClassVar[str] = f"{native.RESERVED}possible"
     sizes: tuple[int, ...]
     coherent: NDArray[np.bool_]
 
@@ -73,5 +74,5 @@ def with_zeros(cells: pl.DataFrame, digits: Digits, grid: Grid) -> pl.DataFrame:
     all_cells = pl.DataFrame({CELL: digits.pack(list(axes)), grid.POSSIBLE: grid.coherent.astype(np.int64)})
     joined = all_cells.join(cells, on=CELL, how="left").fill_null(0)
     # a record in an incoherent cell is in the data all the same
-    occupied = (pl.col("size") > 0).cast(pl.Int64)
+    occupied = (pl.col(SIZE) > 0).cast(pl.Int64)
     return joined.with_columns(pl.max_horizontal(grid.POSSIBLE, occupied).alias(grid.POSSIBLE))

@@ -12,9 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from flou.describe.table.roll_up import CELL
+from flou.engine import native
 
 #: What a contributor gives, and the sampling weight it gives it with.
-AMOUNT, WEIGHT = "amount", "weight"
+AMOUNT, WEIGHT = f"{native.RESERVED}amount", f"{native.RESERVED}weight"
 Floats = NDArray[np.float64]
 
 

@@ -16,11 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from flou.describe.table.dimension import Dimension
+from flou.engine import native
 from flou.engine.errors import DataError
 
 Ints = NDArray[np.int64]
-#: The column of packed cells, and that of keys, which are added modulo 2^32.
-CELL, KEY = "cell", "key"
+#: The columns of packed cells, of the number of records, and of keys, which are added modulo 2^32. They stand beside
+#: the columns of the file, which never have such a name.
+CELL, SIZE, KEY = (f"{native.RESERVED}{name}" for name in ("cell", "size", "key"))
 #: Packed cells must fit in 63 bits.
 _MAX_PACKED = 1 << 62
 

@@ -30,7 +30,7 @@ from flou.describe.table.dimension import TOTAL
 from flou.describe.table.exact_sums import ExactSum
 from flou.describe.table.grid import Grid, with_zeros
 from flou.describe.table.largest import AMOUNT, WEIGHT, as_matrix, keep_largest
-from flou.describe.table.roll_up import CELL, KEY, Climb, Digits, add_up, roll_up
+from flou.describe.table.roll_up import CELL, KEY, SIZE, Climb, Digits, add_up, roll_up
 from flou.describe.table.spec import DimensionSpec, parse_dims
 from flou.describe.table.table import FIGURES, Listing, Table
 from flou.describe.table.table_set import TableSet
@@ -39,7 +39,7 @@ from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
 from flou.engine.native.grouping import group_sets, largest_rows
 from flou.engine.progress import tell
 
-HOLDER, SIZE = "holder", "size"
+HOLDER, _ABSOLUTE = f"{native.RESERVED}holder", f"{native.RESERVED}absolute"
 
 
 @dataclass(frozen=True)
@@ -265,9 +265,6 @@ class _Sums:
     def order(self) -> list[str]:
         """By what contributions are ranked."""
         return [_ABSOLUTE, AMOUNT, *([WEIGHT] if self.weights is not None else [])]
-
-
-_ABSOLUTE = "absolute"
 
 
 def _ranked(value: str, weight: str | None) -> list[nw.Expr]:

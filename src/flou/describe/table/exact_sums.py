@@ -49,6 +49,8 @@ class ExactSum:
         if not math.isfinite(top):
             raise DataError(f"{column!r} holds infinite amounts, which cannot be added up.")
         bound = max(top, 2.0**-900) * max(int(figures["n"]), 1)
+        if bound > 2.0**1000:
+            raise DataError(f"{column!r} holds too large amounts (up to {top:g}), which cannot be added up.")
         return cls(name, 2.0 ** (math.frexp(bound)[1] - 62))
 
     @property

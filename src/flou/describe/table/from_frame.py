@@ -22,7 +22,7 @@ from flou.describe.table.cells import Cells, Floats, Ints
 from flou.describe.table.dimension import TOTAL, Dimension, build_dimension
 from flou.describe.table.roll_up import Digits
 from flou.describe.table.spec import DimensionSpec, parse_dims
-from flou.describe.table.table import FIGURES, Listing, Table
+from flou.describe.table.table import Listing, Table, reserved
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
 from flou.engine.keys import factorise
@@ -55,7 +55,7 @@ def table_from_frame(
                 f"The frame has no column {column!r}.{did_you_mean(column, rows.columns)} "
                 f"Columns: {', '.join(rows.columns)}."
             )
-    taken = [c for spec in specs for c in spec.columns if c in FIGURES]
+    taken = reserved([c for spec in specs for c in spec.columns])
     if taken:
         raise ParameterError(f"A dimension cannot be called {listed(taken)}: tables have a column of that name.")
     if not rows.height:

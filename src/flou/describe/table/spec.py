@@ -60,6 +60,13 @@ def parse_dims(dims: object, columns: Sequence[str], schema: Schema) -> tuple[Di
             f"{listed(twice)} stands in two dimensions; a column belongs to one. Nest its levels in one dimension "
             '("age@2>age"), or put zonings side by side ("commune|district").'
         )
+    shown = [level.shown for spec in found for level in spec.levels]
+    same = sorted({s for s in shown if shown.count(s) > 1})
+    if same:
+        raise ParameterError(
+            f"Two dimensions would be shown in a column {listed(same)}: a level of a hierarchy and a column have this "
+            "name. Rename the column."
+        )
     return found
 
 

@@ -10,6 +10,7 @@ intruders know the method, so attacks and measures must.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 Listing = Literal["occupied", "all"]
 #: Columns of `to_frame` that are not dimensions; no dimension may be called so.
 FIGURES = ("count", "value", "status", "contributors", "holdings", "cell_key", "true_count", "true_value", "deviation")
+
+
+def reserved(names: Sequence[str]) -> list[str]:
+    """Which of these names a table's own columns have."""
+    return [name for name in names if name in FIGURES or re.fullmatch(r"largest_\d+", name)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ from flou.describe.table.grid import Grid, with_zeros
 from flou.describe.table.largest import AMOUNT, WEIGHT, as_matrix, keep_largest
 from flou.describe.table.roll_up import CELL, KEY, SIZE, Climb, Digits, add_up, roll_up
 from flou.describe.table.spec import DimensionSpec, parse_dims
-from flou.describe.table.table import FIGURES, Listing, Table
+from flou.describe.table.table import Listing, Table, reserved
 from flou.describe.table.table_set import TableSet
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
@@ -136,9 +136,9 @@ def check_spec(
         raise ParameterError(f"A table has no option {word!r}.{did_you_mean(word, known)} Options: {', '.join(known)}.")
     specs = parse_dims(dims, data.columns, data.schema)
     shown = [level.shown for spec in specs for level in spec.levels]
-    reserved = [s for s in shown if s in FIGURES]
-    if reserved:
-        raise ParameterError(f"A dimension cannot be called {listed(reserved)}: tables have a column of that name.")
+    taken = reserved(shown)
+    if taken:
+        raise ParameterError(f"A dimension cannot be called {listed(taken)}: tables have a column of that name.")
     for role, column in (("value", value), ("weight", weight), ("holding", holding)):
         if column is not None:
             _require_column(data, role, column)

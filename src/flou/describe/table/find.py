@@ -27,7 +27,10 @@ def find_cell(table: Table, labels: Mapping[str, object]) -> dict[str, Any]:
         found: dict[str, Any] = table.all_cells()[int(places[0])].row(0, named=True)
         return found
     for j, (dim, node) in enumerate(zip(table.dims, nodes, strict=True)):
-        if not (dim.depths[table.cells.codes[:, j]] == dim.depths[node]).any():
+        listed_nodes = table.cells.codes[:, j]
+        # zonings side by side may differ in depth
+        same_level = (dim.depths[listed_nodes] == dim.depths[node]) & (dim.zonings[listed_nodes] == dim.zonings[node])
+        if not same_level.any():
             raise DataError(f"The table was made without this margin of {dim.name!r}.")
     shown = {c: dim.labels[node, c] for dim, node in zip(table.dims, nodes, strict=True) for c in dim.columns}
     value = {} if table.published_values is None else {"value": 0.0}

@@ -64,11 +64,8 @@ class Dimension:
 
     def category(self, node: int) -> str:
         """The node's own label: that of the finest column that is not a total."""
-        if node == 0:
-            return self.total
-        zoning = int(self.zonings[node])
-        first = int((self.depth_of_zoning[:zoning]).sum())
-        return str(self.labels[node, first + int(self.depths[node]) - 1])
+        own = [label for label in self.labels.row(node) if label != self.total]
+        return str(own[-1]) if own else self.total
 
     @cached_property
     def depth_of_zoning(self) -> NDArray[np.intp]:

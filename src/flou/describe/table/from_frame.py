@@ -179,6 +179,8 @@ def _whole(series: pl.Series) -> Ints:
     if not series.dtype.is_numeric():
         raise DataError(f"The counts {series.name!r} should be whole numbers; the column is {series.dtype}.")
     counts = series.to_numpy()
+    if not (counts < 2**62).all():
+        raise DataError(f"The counts {series.name!r} should be whole numbers; some are infinite or as large as 2^62.")
     if (counts < 0).any() or (counts != np.floor(counts)).any():
         raise DataError(
             f"The counts {series.name!r} should be whole numbers, none negative. Weighted counts are given beside the "
@@ -190,7 +192,10 @@ def _whole(series: pl.Series) -> Ints:
 def _amounts(series: pl.Series) -> Floats:
     if series.null_count() or not series.dtype.is_numeric():
         raise DataError(f"The column {series.name!r} should hold numbers, in every cell.")
-    return series.cast(pl.Float64).to_numpy()
+    amounts = series.cast(pl.Float64).to_numpy()
+    if not np.isfinite(amounts).all():
+        raise DataError(f"The column {series.name!r} holds infinite amounts, which cannot be a sum.")
+    return amounts
 
 
 def _keys(series: pl.Series) -> Ints:

@@ -21,13 +21,14 @@ from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.randomness import keyed_hash
 from flou.engine.secret import Secret
+from flou.engine.values import text_of
 
 #: Where the keys stand; never shown.
 RECORD_KEY = f"{native.RESERVED}record_key"
 #: Keys are whole numbers below this.
 SPAN = 2**32
 #: A whole number as text, in the one way to write it: hashed as the number, since files differ in this.
-_WHOLE = r"^(?:0|-?[1-9][0-9]{0,17})$"
+_WHOLE = r"^(?:0|-?[1-9][0-9]{0,18})$"
 #: How improbable a number of repeated keys must be before it is taken for a mistake.
 _ACCIDENT = 1e-6
 #: How many keys are compared with each other.
@@ -71,15 +72,18 @@ def record_keys(people: Microdata, *, secret: Secret | int | None = None, stored
 
 
 def hashed_keys(ids: pl.Series, subkey: bytes) -> NDArray[np.int64]:
-    """The key of each id; `7` and `"7"` are the same unit."""
-    if ids.dtype == pl.String and ids.str.contains(_WHOLE).all():
-        ids = ids.cast(pl.Int64)
+    """The key of each id; `7`, `"7"`, and `7.0` or a decimal 7 as databases have it, are the same unit."""
+    if ids.dtype.is_float() or ids.dtype.is_decimal():
+        ids = pl.Series(ids.name, [text_of(v) for v in ids.to_list()], dtype=pl.String)
     if ids.dtype != pl.String:
         return (keyed_hash(ids.to_numpy(), subkey) & np.uint64(SPAN - 1)).astype(np.int64)
-    whole = ids.str.contains(_WHOLE).fill_null(False).to_numpy()
-    keys = keyed_hash(ids.to_numpy(), subkey)
-    if whole.any():
-        keys[whole] = keyed_hash(ids.filter(whole).cast(pl.Int64).to_numpy(), subkey)
+    written = pl.col(ids.name).str.contains(_WHOLE)
+    # what does not fit in 64 bits stays null here, and a text
+    numbers = ids.to_frame().select(pl.when(written).then(pl.col(ids.name)).cast(pl.Int64, strict=False)).to_series()
+    whole = numbers.is_not_null().to_numpy()
+    keys = np.empty(len(ids), dtype=np.uint64)
+    keys[whole] = keyed_hash(numbers.drop_nulls().to_numpy(), subkey)
+    keys[~whole] = keyed_hash(ids.filter(~whole).to_numpy(), subkey)
     return (keys & np.uint64(SPAN - 1)).astype(np.int64)
 
 

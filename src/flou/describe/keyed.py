@@ -42,7 +42,8 @@ def record_keys(people: Microdata, *, secret: Secret | int | None = None, stored
         keyed = flou.record_keys(people, stored="rkey")
 
     A secret must be given and kept: with another one every figure published so far would be perturbed anew.
-    `stored` names a column of whole numbers in [0, 2^32) or of numbers in [0, 1).
+    `stored` names a column of whole numbers in [0, 2^32) or of numbers in [0, 1); it is not among the columns of the
+    result, which could be published.
     """
     if not isinstance(people, Microdata):
         raise ParameterError(f"record_keys takes Microdata, not {type(people).__name__}: flou.Microdata(frame, id=…).")
@@ -132,7 +133,10 @@ def _stored(people: Microdata, column: str) -> Microdata:
         )
     _require_few_repeated(people, column, top, SPAN if dtype.is_integer() else 10**8)
     keys = held if dtype.is_integer() else (held.cast(nw.Float64) * float(SPAN)).floor().cast(nw.Int64)
-    return people.with_frame(people.frame.with_columns(keys.alias(RECORD_KEY)))
+    frame = people.frame.with_columns(keys.alias(RECORD_KEY))
+    if column in people.schema.hidden:
+        return people.with_frame(frame)
+    return people.with_frame(frame.drop(column), people.schema.without([column]))
 
 
 def _require_few_repeated(people: Microdata, column: str, top: int, n_values: int) -> None:

@@ -333,7 +333,8 @@ class Microdata:
             )
         source = self.public() if self.released else self
         return {
-            "rows": native.collect(native.compact(source.frame)),
+            # record keys stay in the process: whoever has them can take noise off
+            "rows": native.collect(native.compact(source.frame.select(*source.columns))),
             "kind": source.native_kind,
             "schema": source.schema,
             "marks": self.marks,

@@ -266,6 +266,8 @@ class Table:
         return {**shown.__dict__, "trail": None, "kin": Kin()}
 
     def __repr__(self) -> str:
+        if self.hides_zeros:
+            return repr(self.public())  # how many cells are left out is not told
         dims = " × ".join(f"{dim.name} ({dim.n_nodes - 1:,})" for dim in self.dims)
         what = "" if self.value_name is None else f", sums of {self.value_name}"
         state = "protected table" if self.released else "table"

@@ -68,7 +68,7 @@ def write_tables(tables: TableSet, target: str | PathLike[str], *, kind: str = "
         with written_whole(path, overwrite=overwrite) as file:
             _write_workbook(shown, file)
         return
-    suffix = f".{kind.lstrip('.')}"
+    suffix = f".{str(kind).lstrip('.')}"
     if suffix not in (*WRITTEN, _EXCEL):
         raise ParameterError(f"kind = {kind!r} is not one that a table is written to: csv, parquet, arrow, xlsx.")
     files = {table.name: path / f"{file_name(table.name)}{suffix}" for table in tables}
@@ -98,13 +98,26 @@ def _write_workbook(sheets: dict[str, pl.DataFrame], file: Any) -> None:
         raise MissingExtraError("xlsxwriter", "files") from None
     from io import BytesIO
 
+    named = {sheet_name(name): frame for name, frame in sheets.items()}
+    if len({name.casefold() for name in named}) < len(sheets):
+        raise OutputError(
+            "Two tables of the set would have one sheet: a sheet has the first 31 letters of the table's name, capital "
+            "or not. Give them names that differ there."
+        )
     held = BytesIO()
-    # the date of making would differ from one writing to the next
-    with xlsxwriter.Workbook(held, {"in_memory": True}) as book:
+    # a category such as "=A1" or "-3" is a text: Excel must not reckon with it
+    as_given = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
+    with xlsxwriter.Workbook(held, {"in_memory": True, **as_given}) as book:
         from datetime import datetime
 
+        # the date of making would differ from one writing to the next
         book.set_properties({"created": datetime(2000, 1, 1)})
-        for name, frame in sheets.items():
-            # Excel takes 31 letters and none of these signs
-            frame.write_excel(book, worksheet=re.sub(r"[\[\]:*?/\\]", " ", name)[:31], autofit=True)
+        for name, frame in named.items():
+            frame.write_excel(book, worksheet=name, autofit=True)
     file.write(held.getvalue())
+
+
+def sheet_name(name: str) -> str:
+    """The name of a table as that of a sheet: Excel takes 31 letters, not all signs, and keeps one name to itself."""
+    held = re.sub(r"[\[\]:*?/\\]", " ", name)[:31].strip("' ") or "table"
+    return f"{held}_" if held.casefold() == "history" else held

@@ -79,7 +79,9 @@ DIMS = (
 )  # fmt: skip
 
 
-def cells_by_hand(records: Iterable[Record], dims: Sequence[Dim], margins: Sequence[bool]) -> dict[Labels, list[Record]]:
+def cells_by_hand(
+    records: Iterable[Record], dims: Sequence[Dim], margins: Sequence[bool]
+) -> dict[Labels, list[Record]]:
     """The records of each cell that somebody is in."""
     found: dict[Labels, list[Record]] = {}
     for record in records:

@@ -248,7 +248,9 @@ def test_declared_modalities_keep_their_order_when_all_cells_are_listed() -> Non
 
 def test_nested_columns_that_do_not_nest_are_refused() -> None:
     rows = pl.DataFrame({"region": ["N", "S"], "department": ["11", "11"]})
-    with pytest.raises(flou.FlouError, match=r"not nested: department '11' lies in several of region.*region\|department"):
+    with pytest.raises(
+        flou.FlouError, match=r"not nested: department '11' lies in several of region.*region\|department"
+    ):
         flou.Microdata(rows).tabulate("region>department")
 
 

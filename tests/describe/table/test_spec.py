@@ -133,7 +133,7 @@ def test_options_that_cannot_be(people: flou.Microdata, options: dict[str, Any],
 
 
 def test_an_unknown_option_is_refused_in_a_set(people: flou.Microdata) -> None:
-    with pytest.raises(flou.FlouError, match="A table has no option 'margin'.*Did you mean 'margins'"):
+    with pytest.raises(flou.FlouError, match=r"A table has no option 'margin'.*Did you mean 'margins'"):
         flou.tabulate_many(people, [["sex"]], margin=False)
     with pytest.raises(TypeError, match="margin"):
         people.tabulate("sex", margin=False)
@@ -189,7 +189,7 @@ def test_cells_by_labels(people: flou.Microdata) -> None:
     assert table.cell(department=11, sex="M") == {
         "region": "N", "department": "11", "sex": "M", "count": 0, "status": "zero",
     }  # fmt: skip
-    with pytest.raises(flou.FlouError, match="no column 'sexe'.*Did you mean 'sex'"):
+    with pytest.raises(flou.FlouError, match=r"no column 'sexe'.*Did you mean 'sex'"):
         table.cell(sexe="F")
     with pytest.raises(flou.FlouError, match="is no category"):
         table.cell(region="S", department="11")

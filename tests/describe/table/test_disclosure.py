@@ -182,16 +182,26 @@ def test_the_status_goes_by_what_is_shown() -> None:
     assert table.to_frame().height == table.n_cells
 
 
-def test_structural_zeros_are_said_alike_whoever_is_there() -> None:
-    """A record in an incoherent cell is a cell like any other: whether it holds people is not told by the status."""
-    city = RECORDS.filter(pl.col("nation") == "FR")["city"][0]
-    rule = [{"nation": "FR", "city": city}]
-    table = protected("all", incoherent=rule)
-    assert table.cell(nation="FR", city=city)["status"] == "published"
-    empty = next(c for c in "abcdefgh" if c not in RECORDS.filter(pl.col("nation") == RARE[0])["city"].to_list())
-    table = protected("all", incoherent=[{"nation": RARE[0], "city": empty}])
-    assert table.cell(nation=RARE[0], city=empty)["status"] == "structural"
-    assert table.public().cell(nation=RARE[0], city=empty)["status"] == "structural"
+def test_a_structural_zero_does_not_tell_whether_somebody_is_there() -> None:
+    """One record in each of many cells that the rules exclude: those shown as zero look like the empty ones."""
+    rules = [{"nation": n, "city": c} for n in RARE for c in "abcdefgh"]
+    table = protected("all", incoherent=rules)
+    shown = table.to_frame(reveal=True).filter(pl.col("nation").is_in(RARE))
+    zeros = shown.filter(pl.col("count") == 0)
+    assert zeros.filter(pl.col("true_count") > 0).height > 10
+    assert zeros.filter(pl.col("true_count") == 0).height > 10
+    assert set(zeros["status"]) == {"structural"}
+    seen = shown.filter(pl.col("count") > 0)
+    assert seen.height > 3
+    assert set(seen["status"]) == {"published"}
+    public = table.public()
+    assert public.status.to_list() == table.status.to_list()
+    assert public.cells.possible is not None
+    known = public.cells.coherent | (public.published_counts != 0)
+    assert (public.cells.possible == known).all()
+    # those who protect know
+    assert table.cells.possible is not None
+    assert table.cells.possible[table.true_counts > 0].all()
 
 
 def test_texts_show_no_true_figures() -> None:

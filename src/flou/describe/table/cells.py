@@ -33,6 +33,8 @@ class Cells:
     largest_weights: Floats | None = None
     #: False where nobody can be: a structural zero.
     possible: NDArray[np.bool_] | None = None
+    #: The same by what the schema says alone: a record in a cell that it rules out makes it possible, not coherent.
+    coherent: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -46,7 +48,7 @@ class Cells:
 
     def shapes_alone(self) -> Cells:
         """The cells without their true figures."""
-        return Cells(codes=self.codes, possible=self.possible)
+        return Cells(codes=self.codes, coherent=self.coherent)
 
     def with_changes(self, **changes: Any) -> Cells:
         return replace(self, **changes)

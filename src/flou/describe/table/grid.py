@@ -33,6 +33,7 @@ class Grid:
     """All combinations of the dimensions' atoms, and which of them are coherent."""
 
     POSSIBLE: ClassVar[str] = f"{native.RESERVED}possible"
+    COHERENT: ClassVar[str] = f"{native.RESERVED}coherent"
     sizes: tuple[int, ...]
     coherent: NDArray[np.bool_]
 
@@ -69,10 +70,10 @@ def _ruled_out(rule: Mapping[str, object], atoms: Sequence[Atoms]) -> NDArray[np
 
 
 def with_zeros(cells: pl.DataFrame, digits: Digits, grid: Grid) -> pl.DataFrame:
-    """The finest cells, and beside them those that nobody is in, with one more column: whether they are possible."""
+    """The finest cells and those that nobody is in, with two more columns: whether they are coherent, and possible."""
     axes = np.indices(grid.sizes).reshape(len(grid.sizes), -1)
-    all_cells = pl.DataFrame({CELL: digits.pack(list(axes)), grid.POSSIBLE: grid.coherent.astype(np.int64)})
+    all_cells = pl.DataFrame({CELL: digits.pack(list(axes)), grid.COHERENT: grid.coherent.astype(np.int64)})
     joined = all_cells.join(cells, on=CELL, how="left").fill_null(0)
     # a record in an incoherent cell is in the data all the same
     occupied = (pl.col(SIZE) > 0).cast(pl.Int64)
-    return joined.with_columns(pl.max_horizontal(grid.POSSIBLE, occupied).alias(grid.POSSIBLE))
+    return joined.with_columns(pl.max_horizontal(grid.COHERENT, occupied).alias(grid.POSSIBLE))

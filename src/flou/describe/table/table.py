@@ -155,8 +155,9 @@ class Table:
         It goes by what is published: which of the zeros are true is not told.
         """
         words = np.where(self.published_counts == 0, "zero", "published").astype(object)
-        if self.cells.possible is not None:
-            words[~self.cells.possible] = "structural"
+        if self.cells.coherent is not None:
+            # whether a record is in the cell all the same is told by its count, if at all
+            words[~self.cells.coherent & (self.published_counts == 0)] = "structural"
         if self.published is not None and self.published.count.dtype.kind == "f":
             words[np.isnan(self.published.count)] = "suppressed"
         return pl.Series("status", words.tolist(), dtype=pl.String)
@@ -230,6 +231,8 @@ class Table:
             pruned = [dim.pruned(cells.codes[:, j]) for j, dim in enumerate(dims)]
             dims = tuple(dim for dim, _ in pruned)
             cells = cells.with_changes(codes=np.stack([codes for _, codes in pruned], axis=1))
+        if cells.coherent is not None:
+            cells = cells.with_changes(possible=cells.coherent | (published.count != 0))
         return replace(self, dims=dims, cells=cells, published=published, n_unlisted_zeros=0, kin=Kin())
 
     @property

@@ -299,6 +299,7 @@ def _table(data: Microdata, spec: TableSpec, sums: _Sums, grouped: pl.DataFrame,
         more |= _largest(top, spec, data, atoms, digits, climbs, packed)
     if grid is not None:
         more["possible"] = rolled[grid.POSSIBLE].to_numpy() > 0
+        more["coherent"] = rolled[grid.COHERENT].to_numpy() > 0
     cells = Cells(
         codes=digits.unpack(packed),
         count=rolled[SIZE].to_numpy(),

@@ -1,4 +1,4 @@
-"""The checks that every registered method passes."""
+"""The checks that every registered method passes: those of microdata here, those of tables in their own module."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ REWEIGHTING = ("sample", "calibrate_weights")
 
 
 def test_every_registered_method_has_examples() -> None:
+    """Those that take microdata stand here; those of tables in `test_every_table_method`."""
     names = {m.name() for m in registry.every() if "microdata" in m.takes}
     assert set(EXAMPLES) == set(BAD_PARAMETERS) == names
 

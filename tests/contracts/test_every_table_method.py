@@ -1,8 +1,8 @@
-"""The checks that every registered measure of tables and every comparison of tables passes."""
+"""The checks that every registered method of tables passes."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import pickle
 from typing import Any
 
@@ -10,89 +10,37 @@ import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
+from tests.contracts.cases import SPARK, native, rows
+from tests.contracts.table_cases import (
+    BAD_PARAMETERS,
+    EXAMPLES,
+    SECRET,
+    TABLE_ROLES,
+    keyed,
+    shown,
+    tables,
+    weighted,
+)
 
 import flou
-from flou.engine import native, registry
-from flou.engine.method import Method, RiskMeasure, Utility
+from flou.engine import registry
+from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.plan_schema import method_schema, plan_schema
-from flou.engine.words import _catalogue
 
-SECRET = flou.Secret(bytes(range(32)))
-#: Method name → parameter settings worth checking.
-EXAMPLES: dict[str, list[Any]] = {
-    "count_inference": [
-        flou.risk.CountInference(5),
-        flou.risk.CountInference(3, I=[1], J=[1, 2, 4], prior="poisson"),
-        flou.risk.CountInference(4, prior="uniform"),
-    ],
-    "difference_inference": [
-        flou.risk.DifferenceInference(5),
-        flou.risk.DifferenceInference(3, J=[-1, 0, 1], prior="uniform"),
-    ],
-    "zero_inference": [flou.risk.ZeroInference(), flou.risk.ZeroInference(4, prior="uniform")],
-    "within_distance": [flou.utility.WithinDistance(2), flou.utility.WithinDistance(0)],
-    "mean_deviation": [flou.utility.MeanDeviation()],
-    "relative_deviation": [flou.utility.RelativeDeviation(), flou.utility.RelativeDeviation([2, 20])],
-    "hellinger": [flou.utility.Hellinger()],
-}
-#: Parameters that must be refused when the object is made.
-BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
-    "count_inference": [
-        {},
-        {"s": 1},
-        {"s": 2.5},
-        {"s": True},
-        {"s": 5, "I": []},
-        {"s": 5, "I": [-1]},
-        {"s": 5, "J": [1, 1]},
-        {"s": 5, "J": [1.5]},
-        {"s": 5, "prior": "flat"},
-    ],
-    "difference_inference": [{}, {"s": 1}, {"s": 5, "I": [-1]}, {"s": 5, "J": []}, {"s": 5, "prior": "x"}],
-    "zero_inference": [{"categories": 1}, {"prior": "x"}],
-    "within_distance": [{}, {"d": -1}, {"d": 1.5}, {"d": "2"}],
-    "mean_deviation": [{"d": 1}],
-    "relative_deviation": [{"sizes": []}, {"sizes": [5, 5]}, {"sizes": [0, 5]}, {"sizes": ["a"]}],
-    "hellinger": [{"kind": "x"}],
-}
 ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]
-MEASURES = [p for p in ALL if isinstance(p.values[0], RiskMeasure)]
-COMPARISONS = [p for p in ALL if isinstance(p.values[0], Utility)]
+PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]
+KINDS = ["one", "all cells", "nested", "set"]
 
 
-def rows(n: int = 600, seed: int = 4) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "pid": np.arange(n),
-            "région": rng.choice(["A", "B", "É"], n, p=[0.7, 0.25, 0.05]),
-            "age": rng.integers(0, 60, n).astype(str),
-            "sex": rng.choice(["f", "m"], n),
-        }
-    )
+def _each(data: Any) -> tuple[flou.Table, ...]:
+    held = data.data if isinstance(data, flou.Release) else data
+    return held.tables if isinstance(held, flou.TableSet) else (held,)
 
 
-def as_kind(frame: pl.DataFrame, kind: str) -> Any:
-    return {"pandas": frame.to_pandas, "pyarrow": frame.to_arrow, "polars": frame.clone}[kind]()
-
-
-def tables(kind: str = "polars", frame: pl.DataFrame | None = None) -> tuple[flou.Table, flou.Release]:
-    data = flou.Microdata(as_kind(rows() if frame is None else frame, kind), id="pid")
-    table = flou.record_keys(data, secret=SECRET).tabulate(["région", "age", "sex"])
-    return table, flou.protect.CellKey(D=6, V=4, js=2).protect(table)
-
-
-def found(method: Any, table: flou.Table, release: flou.Release) -> Any:
-    return method.measure(release) if isinstance(method, RiskMeasure) else method.compare(table, release)
-
-
-def test_every_registered_method_has_examples() -> None:
-    names = {m.name() for s in ("measure", "compare") for m in _stage(s) if "microdata" not in m.takes}
+def test_every_registered_method_of_tables_has_examples() -> None:
+    names = {m.name() for m in registry.every() if "microdata" not in m.takes}
     assert set(EXAMPLES) == set(BAD_PARAMETERS) == names
-
-
-def _stage(stage: Any) -> list[type[Method]]:
-    return [registry.find(stage, name) for name in registry.names(stage)]
 
 
 @pytest.mark.parametrize("name", list(BAD_PARAMETERS))
@@ -113,104 +61,154 @@ def test_frozen_hashable_and_equal(method: Method) -> None:
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_plan_round_trip(method: Any) -> None:
+def test_plan_round_trip(method: Method) -> None:
+    steps = [method] if isinstance(method, Protection) else []
     measures = [method] if isinstance(method, RiskMeasure) else []
     comparisons = [method] if isinstance(method, Utility) else []
-    plan = flou.Plan([], measures=measures, comparisons=comparisons)
+    plan = flou.Plan(steps, measures=measures, comparisons=comparisons)
     assert flou.Plan.from_toml(plan.to_toml()) == plan
     table = method.to_table()
     jsonschema.validate(table, method_schema(type(method)))
     jsonschema.validate({"flou": 1, method.stage: [table]}, plan_schema())
 
 
-@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 @pytest.mark.parametrize("method", ALL)
-def test_result_contract(method: Any, kind: str) -> None:
-    table, release = tables(kind)
-    result = found(method, table, release)
-    assert 0 <= result.value <= 1 or result.value_kind == "score"
-    assert set(result.figures) <= set(result.figure_labels)
-    assert result.interval is not None or result.no_interval
-    assert result.settings == method.shown_settings()
-    assert result.measured_on == "release"
-    assert not result.test_only
-    assert type(result.to_frame()) is type(table.to_frame())
-    assert len(result.to_frame()) == 1 + len(result.figures)
-    detail = result.by_count if isinstance(method, RiskMeasure) else result.by_size
-    assert type(detail) is type(table.to_frame())
-    assert result.value_label in " ".join(result.summary().split())
-    assert "<table>" in result._repr_html_()
-    assert pickle.loads(pickle.dumps(result)).summary() == result.summary()
-    assert result.to_dict() == found(method, table, release.data).to_dict()
-    assert result.value == found(method, *tables()).value, "the same on every kind of frame"
+def test_microdata_are_refused(method: Method) -> None:
+    people = keyed()
+    verb: Any = {"measure": "measure", "protect": "protect", "compare": "compare"}[method.stage]
+    with pytest.raises(flou.FlouError, match=type(method).__name__):
+        getattr(method, verb)(people, *([people] if verb == "compare" else []))
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_order_of_records_is_irrelevant(method: Any) -> None:
+# protections
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_protect_has_the_release_contract(method: Protection, kind: str) -> None:
+    data = tables()[kind]
+    release = method.protect(data, secret=SECRET)
+    assert type(release.data) is type(data)
+    assert release.data.released
+    assert [s.method for s in release.steps] == [method]
+    assert release.guarantees, "a protection promises something and proves it"
+    for proof in release.guarantees:
+        assert proof.guarantee.violations(release.data) == 0
+    figures = dict(release.steps[0].figures)
+    assert figures["n_cells"] == data.n_cells
+    assert 0 < figures["n_changed"] <= data.n_cells  # type: ignore[operator]
+    assert figures["mean_deviation"] <= figures["largest_deviation"]  # type: ignore[operator]
+    assert repr(release)
+    with pytest.raises(flou.FlouError, match="protected already"):
+        method.protect(release, secret=SECRET)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_guarantees_can_fail(method: Protection, kind: str) -> None:
+    """The check of a guarantee is a real one: on the unprotected table it finds violations."""
+    data = tables()[kind]
+    release = method.protect(data, secret=SECRET)
+    assert any(p.guarantee.violations(data) > 0 for p in release.guarantees)
+
+
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_cells_shown_as_zero_are_not_listed(method: Protection) -> None:
+    """In a table of the cells that somebody is in, a listed zero would be known to be false."""
+    frame = pl.DataFrame({"a": [f"a{i:02}" for i in range(40)], "n": [1 + i % 3 for i in range(40)]})
+    frame = frame.with_columns(key=pl.Series(np.random.default_rng(0).integers(0, 2**32, 40)))
+    table = flou.Table.from_frame(frame, ["a"], count="n", key="key")
+    assert table.listed == "occupied"
+    release = method.protect(table, secret=SECRET)
+    hidden = release.data.published_counts == 0
+    assert hidden.any(), "the example has counts that are shown as zero"
+    seen = release.data.to_frame()
+    assert (seen["count"] > 0).all()
+    assert seen.height == table.n_cells - hidden.sum()
+    labels = set(release.data.public().dims[0].labels["a"])
+    assert not labels & set(frame.filter(hidden)["a"]), "not even the category is told"
+    assert not set(frame.filter(hidden)["a"]) & set(pickle.loads(pickle.dumps(release.data)).dims[0].labels["a"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_nothing_true_is_in_what_is_published(method: Protection, kind: str) -> None:
+    for table in _each(method.protect(tables()[kind], secret=SECRET).data.public()):
+        cells = table.cells
+        assert cells.count is cells.key is cells.value is cells.weighted is cells.largest is None
+        assert table.published_values is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_same_secret_same_release_whatever_the_row_order(method: Protection, kind: str) -> None:
     frame = rows()
-    order = np.random.default_rng(0).permutation(frame.height)
-    assert found(method, *tables(frame=frame)).to_dict() == found(method, *tables(frame=frame[order])).to_dict()
+    order = np.random.default_rng(1).permutation(frame.height)
+    once = method.protect(tables(frame=frame)[kind], secret=SECRET)
+    again = method.protect(tables(frame=frame[order])[kind], secret=SECRET)
+    assert_frame_equal(shown(once), shown(again))
+    assert dict(once.steps[0].figures) == dict(again.steps[0].figures)
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_input_is_untouched(method: Any) -> None:
-    table, release = tables()
-    before = release.data.to_frame(reveal=True)
-    found(method, table, release)
-    assert release.data.to_frame(reveal=True).equals(before)
+@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars-lazy", "duckdb", SPARK])
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_protect_is_equal_on_every_engine(method: Protection, engine: str) -> None:
+    ours, theirs = tables(engine), tables()
+    for kind in KINDS:
+        found, expected = (method.protect(t[kind], secret=SECRET) for t in (ours, theirs))
+        assert_frame_equal(shown(found), shown(expected))
+        assert dict(found.steps[0].figures) == dict(expected.steps[0].figures)
+    if getattr(method, "additive", "no") == "no":
+        found, expected = (method.protect(weighted(e), secret=SECRET) for e in (engine, "polars"))
+        assert_frame_equal(shown(found), shown(expected))
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_sets_of_tables(method: Any) -> None:
-    keyed = flou.record_keys(flou.Microdata(rows(), id="pid"), secret=SECRET)
-    both = flou.tabulate_many(keyed, [["région", "sex"], ["age", "sex"]])
-    release = flou.protect.CellKey(D=6, V=4, js=2).protect(both)
-    result = found(method, both, release)  # type: ignore[arg-type]
-    assert result.measured_on == "release"
-    one = flou.tabulate_many(keyed, [["age", "sex"]])
-    alone = found(method, one, flou.protect.CellKey(D=6, V=4, js=2).protect(one))  # type: ignore[arg-type]
-    table = one.tables[0]
-    assert alone.value == found(method, table, flou.protect.CellKey(D=6, V=4, js=2).protect(table)).value
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_protect_leaves_input_untouched(method: Protection, kind: str) -> None:
+    data = tables()[kind]
+    before = [t.shown_cells(reveal=True) for t in _each(data)]
+    method.protect(data, secret=SECRET)
+    for table, copy in zip(_each(data), before, strict=True):
+        assert_frame_equal(table.shown_cells(reveal=True), copy)
+        assert table.published is None
+        assert not table.released
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_french_and_charts(method: Any) -> None:
-    result = found(method, *tables())
-    french = _catalogue("fr")
-    for text in (result.title, result.value_label, *result.figure_labels.values(), *(n.text for n in result.notes)):
-        assert text in french, text
-    drawn = [json.dumps(result.plot(language).to_dict()) for language in ("en", "fr")]
-    assert drawn[0] != drawn[1]
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_one_table_as_in_a_set(method: Protection) -> None:
+    people = keyed()
+    dims = [["region", "sex"], ["sex", "illness"]]
+    together = method.protect(flou.tabulate_many(people, dims), secret=SECRET)
+    for part, held in zip(together.data, dims, strict=True):
+        alone = method.protect(people.tabulate(held), secret=SECRET)
+        assert np.array_equal(part.published_counts, alone.data.published_counts)
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_public_tables_are_refused(method: Any) -> None:
-    """What the public sees has no true counts to speak of."""
-    table, release = tables()
-    with pytest.raises(flou.FlouError, match="published"):
-        found(method, table, release.data.public())  # type: ignore[arg-type]
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_test_seed_marks_the_release(method: Protection) -> None:
+    assert method.protect(tables()["one"], secret=3).test_only
+    assert not method.protect(tables()["one"], secret=SECRET).test_only
 
 
-@pytest.mark.parametrize("method", ALL)
-@pytest.mark.parametrize("wrong", [flou.Microdata(rows(), id="pid"), rows(), None], ids=["microdata", "frame", "none"])
-def test_other_data_are_refused(method: Any, wrong: Any) -> None:
-    with pytest.raises(flou.FlouError, match="works on table"):
-        found(method, wrong, wrong)
+DEGENERATE = {
+    "empty": rows().clear(),
+    "one row": rows().head(1),
+    "constant": pl.concat([rows().head(1)] * 5).with_columns(pid=pl.Series(range(5))),
+    "all missing": rows().head(20).with_columns(pl.lit(None).cast(pl.String).alias("region")),
+    "unicode": rows().head(40).with_columns(region=pl.lit("Þórr 🦊 'x'; DROP")),
+}
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_a_single_cell(method: Any) -> None:
-    data = flou.record_keys(flou.Microdata(pl.DataFrame({"pid": [1], "a": ["x"]}), id="pid"), secret=SECRET)
-    table = data.tabulate(["a"], margins=False)
-    release = flou.protect.CellKey(D=6, V=4, js=2).protect(table)
-    assert np.isfinite(found(method, table, release).value)
-
-
-@pytest.mark.parametrize("method", COMPARISONS)
-def test_expected_results(method: Any) -> None:
-    counts = native.like(pl.DataFrame({"i": [0, 1, 5, 300], "N": [7, 6, 5, 4]}), "pandas")
-    result = method.expect(flou.TransitionMatrix(6, 4, 2), counts=counts)
-    assert result.measured_on == "original"
-    assert result.n_cells == 22
-    assert result.plot("fr").to_dict()
-    assert pickle.loads(pickle.dumps(result)).summary() == result.summary()
+@pytest.mark.parametrize("engine", ["polars", "pandas", "duckdb"])
+@pytest.mark.parametrize("kind", list(DEGENERATE))
+@pytest.mark.parametrize("method", PROTECTIONS)
+def test_degenerate_data(method: Protection, kind: str, engine: str) -> None:
+    data = flou.Microdata(native(DEGENERATE[kind], engine), **TABLE_ROLES)
+    with contextlib.suppress(flou.FlouError):  # anything else fails the test
+        people = flou.record_keys(data, secret=SECRET)
+        for cells in ("occupied", "all"):
+            table = people.tabulate(["region", "sex"], cells=cells)  # type: ignore[arg-type]
+            release = method.protect(table, secret=SECRET)
+            assert shown(release).height <= table.n_cells
+            assert kind != "empty"

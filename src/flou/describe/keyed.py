@@ -98,10 +98,11 @@ def _require_distinct(people: Microdata, name: str) -> None:
                 held.is_null().cast(nw.Int64).sum().alias("null"),
             )
         ).row(0, named=True)
-        repeated = people.n_records - row["null"] - row["distinct"] + (1 if row["null"] else 0)
-        if row["null"] or repeated:
+        null = int(row["null"] or 0)  # sums over no rows are null
+        repeated = people.n_records - null - int(row["distinct"] or 0) + (1 if null else 0)
+        if null or repeated:
             raise DataError(
-                f"The id {name!r} must be unique and never null: {row['null']:,} are null, {repeated:,} are repeated."
+                f"The id {name!r} must be unique and never null: {null:,} are null, {repeated:,} are repeated."
             )
         return
     declared_ids(native.collect(people.frame.select(name))[name])
@@ -121,6 +122,8 @@ def _stored(people: Microdata, column: str) -> Microdata:
             held.is_null().cast(nw.Int64).sum().alias("null"),
         )
     ).row(0, named=True)
+    if row["low"] is None and not row["null"]:
+        raise DataError("The file has no records: there is nobody to give a key to.")
     if row["null"]:
         raise DataError(
             f"The record key {column!r} is missing in {row['null']:,} records. Each unit needs one that lasts: draw "

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from flou.engine.errors import SecretError
 from flou.engine.secret import Secret
 
 U64 = NDArray[np.uint64]
@@ -28,9 +29,27 @@ class Draws:
     """
 
     def __init__(self, secret: Secret, step: int, method: str, settings: str = "") -> None:
-        self._secret, self._purpose = secret, ("draw", step, method, settings)
+        self._secret = secret
+        self._purpose: tuple[str | int, ...] = ("draw", step, method, settings)
         #: Whether anything was drawn: a step that drew nothing can be replayed without the secret.
         self.used = False
+
+    def lasting(self, purpose: str) -> Draws:
+        """Draws that depend on the secret, the purpose and the unit alone: neither on the step nor on the parameters.
+
+        For what is published more than once, such as a cell that stands in several tables: it is drawn in the same way
+        each time, so that asking again tells nothing more. A secret from the operating system's entropy lasts for one
+        call and is refused: two calls would draw twice, and figures that were drawn often average out.
+        """
+        if not self._secret.replayable:
+            raise SecretError(
+                "These draws must be the same at every call, or asking again would let them be averaged away. Give a "
+                'secret that lasts: secret=flou.Secret.from_file("office.secret"), made once with `flou secret FILE`.'
+            )
+        self.used = True
+        lasting = Draws(self._secret, 0, "")
+        lasting._purpose = ("lasting draw", purpose)
+        return lasting
 
     def _key(self, number: int) -> bytes:
         self.used = True

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flou.protect.micro.sample import Sample
     from flou.protect.micro.top_code import BottomCode, TopCode
     from flou.protect.table.cell_key import CellKey
+    from flou.protect.table.rounding import RandomRounding, Rounding
 
 METHODS = {
     "AdditiveNoise": "flou.protect.micro.additive_noise",
@@ -44,12 +45,14 @@ METHODS = {
     "Microaggregation": "flou.protect.micro.microaggregation.method",
     "Mondrian": "flou.protect.micro.mondrian",
     "RandomCode": "flou.protect.micro.random_code",
+    "RandomRounding": "flou.protect.table.rounding",
     "MultiplicativeNoise": "flou.protect.micro.multiplicative_noise",
     "Pram": "flou.protect.micro.pram",
     "RandomSwap": "flou.protect.micro.random_swap",
     "RankSwap": "flou.protect.micro.rank_swap",
     "Recode": "flou.protect.micro.recode",
     "Round": "flou.protect.micro.round",
+    "Rounding": "flou.protect.table.rounding",
     "Samarati": "flou.protect.micro.samarati",
     "Sample": "flou.protect.micro.sample",
     "TopCode": "flou.protect.micro.top_code",
@@ -74,10 +77,12 @@ __all__ = [
     "MultiplicativeNoise",
     "Pram",
     "RandomCode",
+    "RandomRounding",
     "RandomSwap",
     "RankSwap",
     "Recode",
     "Round",
+    "Rounding",
     "Samarati",
     "Sample",
     "TopCode",

@@ -56,7 +56,8 @@ class Table:
     #: How many further cells the categories make, in which nobody is.
     n_unlisted_zeros: int = 0
     published: Published | None = field(default=None, repr=False)
-    #: What produced the published figures; None where they are the true ones.
+    #: What produced the published figures, cell by cell; None where they are the true ones, or where no mechanism of
+    #: single cells describes them (weighted estimates, margins that were made to add up, cells withheld).
     mechanism: Mechanism | None = None
     marks: Marks = field(default_factory=Marks)
     trail: Trail | None = field(default=None, repr=False)

@@ -3,64 +3,113 @@
 Each record has a lasting key; the sum of the keys of a cell's records decides, through a public transition
 matrix, by how much the count is moved. A cell with the same people in it is therefore moved in the same way in
 every table, at any time and on any engine, and asking again tells nothing more. Noise is unbiased and at most
-D; zeros stay zero; counts from 1 to js are never shown.
+D; zeros stay zero; counts from 1 to js are never shown. In a weighted table the number of contributors is moved,
+from n to n', and the estimate w is published as w n' / n, as the R package cellKey does.
 
-Tables do not add up any more: each cell is moved by itself. It does not protect sums of amounts, which are left
-out of what is published; nor against an intruder who has the record keys.
+Tables do not add up any more: each cell is moved by itself, unless a repair is asked for. It does not protect sums of
+amounts, which are left out of what is published; nor against an intruder who has the record keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from pydantic import Field
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
 
+from flou.describe.mechanism.matrix_parameters import checked_matrix
 from flou.describe.mechanism.transition_matrix import TransitionMatrix
-from flou.describe.table.cells import Published
+from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
-from flou.engine.errors import DataError
+from flou.engine.errors import DataError, Infeasible
 from flou.engine.note import Note
+from flou.engine.parameters import as_tuple
 from flou.engine.randomness import Draws
-from flou.protect.table.protection import Promise, TableProtection
+from flou.protect.table.count_protection import Additive, CountProtection
+from flou.protect.table.protection import Promise
 
 
-class CellKey(TableProtection):
-    """Move each count by noise that its contributors' keys decide."""
+class CellKey(CountProtection):
+    """Move each count by noise that its contributors' keys decide: `CellKey(D=10, V=5, js=2)`."""
 
-    title: ClassVar[str] = "Cell key method"
+    title: ClassVar[str] = "cell key method"
     reference: ClassVar[str] = "fraser2005"
 
     D: int = Field(description="largest deviation of a count")
     V: float = Field(description="variance of the deviation, at most")
     js: int = Field(0, description="counts from 1 to js are never published")
-    stack: tuple[int, float] | None = Field(None, description="deviation and variance of large counts, if others")
+    stack: Annotated[tuple[int, float], BeforeValidator(as_tuple)] | None = Field(
+        None, description="largest deviation and variance of large counts, if they are to differ"
+    )
+    additive: Additive = Field("no", description='"repair" changes cells further until margins add up')
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        checked_matrix(self.D, self.V, self.js, self.stack)
+        try:
+            _ = self.mechanism
+        except Infeasible as error:
+            error.args = (f"{type(self).__name__}: {error.args[0]}",)
+            raise
+        return self
 
     @cached_property
     def mechanism(self) -> TransitionMatrix:
         """The transition matrix."""
         return TransitionMatrix(self.D, self.V, self.js, self.stack)
 
-    def _publish(self, table: Table, draw: Draws) -> Published:
+    @property
+    def _allowed(self) -> tuple[int, int]:
+        return self.js + 1, 1
+
+    def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
+        return self._shown(table)
+
+    def _shown(self, table: Table) -> NDArray[Any]:
+        """What the keys make of the counts, or of weighted estimates through their numbers of contributors."""
         if table.cells.key is None:
             raise DataError(
                 "The table has no cell keys, so its noise would have to be drawn at each call and could be averaged "
                 "away. Give each record a key first: keyed = flou.record_keys(people, secret=…); keyed.tabulate(…)."
             )
-        moved = self.mechanism.deviations(table.true_counts, table.cells.key)
-        return Published(count=table.true_counts + moved)
+        n = table.true_counts
+        moved = n + self.mechanism.deviations(n, table.cells.key)
+        if table.cells.weighted is None:
+            return moved
+        estimates: NDArray[Any] = table.cells.weighted * moved / np.maximum(n, 1)
+        return estimates
 
-    def _promises(self) -> Sequence[Promise]:
+    def _cell_promises(self) -> Sequence[Promise]:
         return (
             (Note("No count is moved by more than {D}", {"D": self.mechanism.reach}), self._too_far),
-            (Note("A cell that nobody is in is shown as zero"), _zeros_moved),
+            (Note("Each cell is moved as its key says: the same people alike in every table"), self._not_by_key),
         )
 
+    def _lasting_promises(self) -> Sequence[Promise]:
+        if not self.js:
+            return ()
+        return ((Note("No count from 1 to {js} is shown", {"js": self.js}), self._ruled_out),)
+
     def _too_far(self, table: Table) -> int:
-        return int((np.abs(table.published_counts - table.true_counts) > self.mechanism.reach).sum())
+        return int((np.abs(_contributors(table) - table.true_counts) > self.mechanism.reach).sum())
+
+    def _not_by_key(self, table: Table) -> int:
+        return int((table.published_counts != self._shown(table)).sum())
+
+    def _ruled_out(self, table: Table) -> int:
+        shown = _contributors(table)
+        return int(((shown >= 1) & (shown <= self.js)).sum())
 
 
-def _zeros_moved(table: Table) -> int:
-    return int(((table.true_counts == 0) & (table.published_counts != 0)).sum())
+def _contributors(table: Table) -> Ints:
+    """The numbers of contributors that are shown, in weighted tables through the estimates: n' = n w' / w."""
+    shown, weighted = table.published_counts, table.cells.weighted
+    if weighted is None:
+        whole: Ints = shown.astype(np.int64)
+        return whole
+    ratio = np.divide(shown, weighted, out=np.ones(table.n_cells), where=weighted > 0)
+    found: Ints = np.rint(ratio * table.true_counts).astype(np.int64)
+    return found

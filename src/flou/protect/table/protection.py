@@ -33,6 +33,10 @@ class TableProtection(Protection):
         """What it makes of a true count, for measures and attacks; None where that is not a matter of one cell."""
         return None
 
+    def _mechanism_of(self, table: Table) -> Mechanism | None:
+        """The mechanism that travels with a published table; None where its figures are not those of one."""
+        return self.mechanism
+
     def _publish(self, table: Table, draw: Draws) -> Published:
         """What may be seen of a table."""
         raise NotImplementedError
@@ -46,14 +50,17 @@ class TableProtection(Protection):
         return ()
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
-        tables = _tables(data)
+        tables = tables_of(data)
         for table in tables:
             if table.published is not None:
                 raise DataError(
                     f"The table{f' {table.name!r}' if table.name else ''} is protected already, and would be so a "
                     "second time with less than both promise. Start from the table as it was made."
                 )
-        done = [table.with_changes(published=self._publish(table, draw), mechanism=self.mechanism) for table in tables]
+        done = [
+            table.with_changes(published=self._publish(table, draw), mechanism=self._mechanism_of(table))
+            for table in tables
+        ]
         moved = np.concatenate([_deviations(table) for table in done])
         seen = moved[~np.isnan(moved)]
         return Outcome(
@@ -70,7 +77,8 @@ class TableProtection(Protection):
         )
 
 
-def _tables(data: Table | TableSet) -> tuple[Table, ...]:
+def tables_of(data: Table | TableSet) -> tuple[Table, ...]:
+    """One table, or those of a set."""
     return data.tables if isinstance(data, TableSet) else (data,)
 
 
@@ -85,6 +93,6 @@ def _over_tables(promise: Note, wrong: Callable[[Table], int]) -> Guarantee:
 
     def violations(data: object) -> int:
         assert isinstance(data, Table | TableSet)
-        return sum(wrong(table) for table in _tables(data))
+        return sum(wrong(table) for table in tables_of(data))
 
     return Guarantee(promise, violations)

@@ -1,0 +1,137 @@
+"""Margins that are the sums of their parts again, from the moved figures alone.
+
+The finest cells are changed by whole steps until their sums come close to all moved figures, margins included: the sum
+of the squared changes over all cells is made small by changing one finest cell after the other, in the order of the
+table, to its best figure (coordinate descent; the least-squares adjustment of Stone, Champernowne and Meade 1942, in
+whole numbers). Each change lowers a sum of whole squares, so it ends, and nothing is drawn. It ends where no change of
+one cell improves anything; something better may exist. Zeros stay zero, and figures that may not be shown stay out.
+
+True counts are looked at for one thing: whether the margins of the table as it was made add up at all. It does not
+protect anything, and it does not undo a protection: it works on what is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.describe.table.roll_up import Digits
+from flou.describe.table.table import Table
+from flou.engine.errors import DataError, listed
+
+Ints = NDArray[np.int64]
+
+#: From this many finest cells on, a compiled loop is worth loading.
+_MANY = 3_000
+
+
+def restore_additivity(table: Table, moved: Ints, *, least: int, step: int) -> Ints:
+    """Figures near the moved ones of which every margin is the sum of its finest cells.
+
+    A finest cell shows 0 or least, least + step, …; one that is moved to 0 stays 0.
+    """
+    inner, above = find_parts(table)
+    _require_complete(table, inner, above)
+    settle = _compiled() if len(inner) >= _MANY else settle_cells
+    start = np.ascontiguousarray(moved[inner], dtype=np.int64)
+    settled = settle(start, np.ascontiguousarray(moved, dtype=np.int64), above, least, step)
+    return _sums(settled, above, table.n_cells)
+
+
+def count_open_margins(table: Table) -> int:
+    """How many cells do not show the sum of their finest cells."""
+    inner, above = find_parts(table)
+    shown = table.published_counts
+    return int((shown != _sums(shown[inner], above, table.n_cells)).sum())
+
+
+def find_parts(table: Table) -> tuple[Ints, Ints]:
+    """The places of the finest cells, and for each of them those of all cells that hold it, -1 where there is none."""
+    beside = [dim.name for dim in table.dims if dim.n_zonings > 1]
+    if beside:
+        raise DataError(
+            f'additive = "repair" needs one zoning a dimension; {listed(beside)} has several side by side, whose parts '
+            "have no figures of their own. Make a table for each of them."
+        )
+    codes, dims = table.cells.codes, table.dims
+    digits = Digits(tuple(dim.n_nodes for dim in dims))
+    packed = digits.pack(list(codes.T))  # ascending: cells stand in the order of their nodes
+    finest = np.all([dim.is_finest[codes[:, j]] for j, dim in enumerate(dims)], axis=0)
+    inner = np.flatnonzero(finest).astype(np.int64)
+    wanted = packed[inner][:, None]
+    for j, dim in enumerate(dims):
+        levels, node = [], np.arange(dim.n_nodes, dtype=np.int64)
+        for _ in range(int(dim.depth_of_zoning[0]) + 1):
+            levels.append(digits.replaced(wanted.reshape(-1), j, node).reshape(wanted.shape))
+            node = np.maximum(dim.parents[node], 0)
+        wanted = np.concatenate(levels, axis=1)
+    place = np.minimum(np.searchsorted(packed, wanted), len(packed) - 1)
+    above: Ints = np.where(packed[place] == wanted, place, -1)
+    return inner, above
+
+
+def _require_complete(table: Table, inner: Ints, above: Ints) -> None:
+    wrong = int((table.true_counts != _sums(table.true_counts[inner], above, table.n_cells)).sum())
+    if wrong:
+        raise DataError(
+            f'additive = "repair" needs the finest cells below every margin; {wrong:,} of {table.n_cells:,} cells are '
+            'not the sums of those that the table lists. Tabulate all levels (margins=True), or set additive = "no".'
+        )
+
+
+def _sums(parts: NDArray[Any], above: Ints, n_cells: int) -> Ints:
+    """The figures of all cells from those of the finest ones."""
+    held = above >= 0
+    sums = np.zeros(n_cells, dtype=np.int64)
+    np.add.at(sums, above[held], np.broadcast_to(parts[:, None], above.shape)[held].astype(np.int64))
+    return sums
+
+
+def settle_cells(start: Ints, moved: Ints, above: Ints, least: int, step: int) -> Ints:
+    """Figures of the finest cells that no change of one of them improves; `start` are their moved figures."""
+    parts = start.copy()
+    gaps = -moved  # what each cell shows less what it was moved to
+    for i in range(len(parts)):
+        for c in above[i]:
+            if c >= 0:
+                gaps[c] += parts[i]
+    changing = True
+    while changing:
+        changing = False
+        for i in range(len(parts)):
+            if start[i] == 0:
+                continue
+            gap, n_held = 0, 0
+            for c in above[i]:
+                if c >= 0:
+                    gap += gaps[c]
+                    n_held += 1
+            # the allowed figures around the best one, parts[i] - gap / n_held
+            lower = least + (parts[i] * n_held - gap - least * n_held) // (n_held * step) * step
+            best, gain = 0, 0
+            for figure in (lower, lower + step, least, 0):
+                if figure != 0 and figure < least:
+                    continue
+                change = figure - parts[i]
+                cost = 2 * change * gap + n_held * change * change
+                if cost < gain:
+                    best, gain = change, cost
+            if gain < 0:
+                changing = True
+                parts[i] += best
+                for c in above[i]:
+                    if c >= 0:
+                        gaps[c] += best
+    return parts
+
+
+@cache
+def _compiled() -> Callable[..., Ints]:
+    import numba
+
+    compiled: Callable[..., Ints] = numba.njit(cache=True)(settle_cells)
+    return compiled

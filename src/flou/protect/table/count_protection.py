@@ -1,0 +1,140 @@
+"""What the protections that move counts share: no sums beside them, and margins that add up if asked.
+
+Each count is moved by itself, so that tables do not add up. With `additive = "repair"` the moved figures, and nothing
+else, are adjusted until they do (`additivity`): whoever has the published table could do so too, so nothing more is
+disclosed. It has its price, which is reported: the bound of a single cell's deviation no longer holds, a cell may be
+shown differently in two tables, and no mechanism of single cells describes the result.
+
+Exact sums of amounts would tell by how much the counts beside them were moved: they are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flou.describe.mechanism.mechanism import Mechanism
+from flou.describe.table.cells import Published
+from flou.describe.table.coordinates import hash_coordinates
+from flou.describe.table.table import Table
+from flou.engine.errors import DataError
+from flou.engine.note import Note
+from flou.engine.randomness import Draws, keyed_hash
+from flou.engine.release import Outcome
+from flou.protect.table.additivity import count_open_margins, restore_additivity
+from flou.protect.table.protection import Promise, TableProtection, tables_of
+
+#: Whether margins are made to add up.
+Additive = Literal["no", "repair"]
+
+
+class CountProtection(TableProtection):
+    """A protection that moves each count by itself. A subclass implements `_moved`, `_allowed` and `_cell_promises`."""
+
+    def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
+        """The figures that each cell gets by itself."""
+        raise NotImplementedError
+
+    @property
+    def _allowed(self) -> tuple[int, int]:
+        """Which counts beside 0 may be shown: the least, and the step from one to the next."""
+        raise NotImplementedError
+
+    @property
+    def _repairs(self) -> bool:
+        """Whether margins are made to add up; a subclass has a parameter `additive`."""
+        return getattr(self, "additive", "no") == "repair"
+
+    def _cell_promises(self) -> Sequence[Promise]:
+        """What is guaranteed of each cell by itself, which a repair would break."""
+        raise NotImplementedError
+
+    def _lasting_promises(self) -> Sequence[Promise]:
+        """What is guaranteed of each cell, repaired or not."""
+        return ()
+
+    def _mechanism_of(self, table: Table) -> Mechanism | None:
+        return None if self._repairs or table.cells.weighted is not None else self.mechanism
+
+    def _publish(self, table: Table, draw: Draws) -> Published:
+        moved = self._moved(table, draw)
+        if not self._repairs:
+            return Published(count=moved)
+        if table.cells.weighted is not None:
+            raise DataError(
+                'additive = "repair" makes whole numbers add up, and the table shows weighted estimates. Tabulate '
+                'without weight=, or set additive = "no".'
+            )
+        least, step = self._allowed
+        return Published(count=restore_additivity(table, moved, least=least, step=step))
+
+    def _promises(self) -> Sequence[Promise]:
+        first = ((Note("Every margin is the sum of its parts"), count_open_margins),) if self._repairs else ()
+        own = () if self._repairs else self._cell_promises()
+        zeros = (Note("A cell that nobody is in is shown as zero"), _zeros_moved)
+        sums = (Note("No sum of amounts is shown beside the counts"), _sums_shown)
+        return (*first, *own, *self._lasting_promises(), zeros, sums)
+
+    def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
+        text = "the sums of {columns} are not published: beside the counts they would tell how far these were moved"
+        columns = sorted({t.value_name for t in tables if t.cells.value is not None and t.value_name})
+        return (Note(text, {"columns": ", ".join(columns)}),) if columns else ()
+
+    def _protect(self, data: Any, draw: Draws) -> Outcome:
+        outcome = super()._protect(data, draw)
+        return self._with_costs(outcome, draw) if self._repairs else outcome
+
+    def _with_costs(self, outcome: Outcome, draw: Draws) -> Outcome:
+        """The outcome with what the repair changed, and what that did to the deviations from the true counts."""
+        tables = tables_of(outcome.data)
+        before = np.concatenate([self._moved(table, draw) for table in tables])
+        after = np.concatenate([table.published_counts for table in tables])
+        true = np.concatenate([table.true_counts for table in tables])
+        change = np.abs(after - before)
+        figures = {
+            "n_repaired": int((change > 0).sum()),
+            "mean_repair": float(change.mean()),
+            "largest_repair": int(change.max(initial=0)),
+            "mean_deviation_before_repair": float(np.abs(before - true).mean()),
+        }
+        told = Note(
+            "{n} of {cells} cells were changed to make margins add up, by {mean} on average over all cells and by "
+            "{largest} at most; the same cell may be shown differently in another table",
+            {
+                "n": figures["n_repaired"],
+                "cells": len(change),
+                "mean": round(figures["mean_repair"], 3),
+                "largest": figures["largest_repair"],
+            },
+        )
+        notes = [*outcome.notes, told]
+        if len(tables) > 1:
+            figures["n_inconsistent"] = _count_inconsistent(tables)
+            text = "{n} cells that stand in several of the tables are not shown alike in all of them"
+            notes.append(Note(text, {"n": figures["n_inconsistent"]}))
+        return replace(outcome, figures={**outcome.figures, **figures}, notes=tuple(notes))
+
+
+def _zeros_moved(table: Table) -> int:
+    return int(((table.true_counts == 0) & (table.published_counts != 0)).sum())
+
+
+def _sums_shown(table: Table) -> int:
+    return 0 if table.published_values is None else table.n_cells
+
+
+def _count_inconsistent(tables: Sequence[Table]) -> int:
+    """How many cells stand in several tables with different figures."""
+    key = bytes(16)  # nothing is secret here: cells are only told apart
+    names = np.concatenate([hash_coordinates(table, lambda texts: keyed_hash(texts, key)) for table in tables])
+    shown = np.concatenate([table.published_counts for table in tables])
+    places = np.unique(names, return_inverse=True)[1]
+    low = np.full(places.max(initial=-1) + 1, np.iinfo(np.int64).max)
+    high = np.full(len(low), -1, dtype=np.int64)
+    np.minimum.at(low, places, shown)
+    np.maximum.at(high, places, shown)
+    return int((low != high).sum())

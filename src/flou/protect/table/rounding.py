@@ -1,0 +1,155 @@
+"""Counts as multiples of a base: the nearest one, or at random one of the two adjacent ones without bias.
+
+Conventional rounding (halves go up) is known to everybody to the last count: a published 10 at base 5 is one of 8 to 12
+for certain, and rounded parts beside their rounded total tell more. Unbiased random rounding (Nargundkar & Saveland
+1972; see Willenborg & de Waal 2001) goes up with probability remainder / base, so that figures are right on average and
+the true one lies within base - 1 on either side. Repeated draws would average out, so each cell has one draw for good:
+its cell key where the table has keys, else a keyed hash of its coordinates and its number of contributors.
+
+Both keep multiples of the base, and with them zeros, as they are. They do not protect against adding up or taking apart
+many rounded cells, nor weighted estimates whose weights are large beside the base. Sums of amounts are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from flou.describe.mechanism.cell_keys import KEYS
+from flou.describe.mechanism.rounding import ConventionalRounding, UnbiasedRounding
+from flou.describe.table.cells import Ints
+from flou.describe.table.coordinates import hash_coordinates
+from flou.describe.table.table import Table
+from flou.engine.note import Note
+from flou.engine.randomness import Draws
+from flou.protect.table.count_protection import Additive, CountProtection
+from flou.protect.table.protection import Promise
+
+
+class _Multiples(CountProtection):
+    """What both kinds share: figures are multiples of the base, true multiples stay."""
+
+    @property
+    def _base(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def _allowed(self) -> tuple[int, int]:
+        return self._base, self._base
+
+    def _lasting_promises(self) -> Sequence[Promise]:
+        return ((Note("Every count shown is a multiple of {base}", {"base": self._base}), self._no_multiple),)
+
+    def _no_multiple(self, table: Table) -> int:
+        return int((np.remainder(table.published_counts, self._base) != 0).sum())
+
+    def _deviations(self, table: Table) -> NDArray[Any]:
+        moved: NDArray[Any] = np.abs(table.published_counts - _true(table))
+        return moved
+
+    def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
+        """A person of a weight beyond the base is not hidden by rounding to it."""
+        weights = sum(float(t.cells.weighted.sum()) for t in tables if t.cells.weighted is not None)
+        people = sum(int(t.true_counts.sum()) for t in tables if t.cells.weighted is not None)
+        out = list(super()._notes(tables))
+        if people and weights / people > self._base:
+            text = (
+                "a record stands for {weight} units on average, more than the base {base}: rounding does not hide "
+                "whether a single record is in a cell"
+            )
+            out.append(Note(text, {"weight": round(weights / people, 1), "base": self._base}, internal=True))
+        return out
+
+
+class Rounding(_Multiples):
+    """Round each count to the nearest multiple of a base; halfway, upwards: `Rounding(5)`."""
+
+    title: ClassVar[str] = "conventional rounding of counts"
+    reference: ClassVar[str] = "willenborg2001"
+
+    base: int = Field(ge=2, le=10_000, description="counts become multiples of this")
+    additive: Additive = Field("no", description='"repair" changes cells further until margins add up')
+
+    @cached_property
+    def mechanism(self) -> ConventionalRounding:
+        """How true counts become multiples: for certain."""
+        return ConventionalRounding(self.base)
+
+    @property
+    def _base(self) -> int:
+        return self.base
+
+    def _moved(self, table: Table, draw: Draws) -> Ints:
+        below, remainders = split_multiples(_true(table), self.base)
+        return below + self.base * (2 * remainders >= self.base)
+
+    def _cell_promises(self) -> Sequence[Promise]:
+        text = "No count is moved by more than {half}, half the base"
+        return ((Note(text, {"half": self.base / 2 if self.base % 2 else self.base // 2}), self._too_far),)
+
+    def _too_far(self, table: Table) -> int:
+        return int((2 * self._deviations(table) > self.base).sum())
+
+
+class RandomRounding(_Multiples):
+    """Round each count at random to an adjacent multiple of a base, without bias: `RandomRounding(5)`."""
+
+    title: ClassVar[str] = "unbiased random rounding of counts"
+    reference: ClassVar[str] = "nargundkar1972"
+
+    base: int = Field(ge=2, le=10_000, description="counts become multiples of this")
+    additive: Additive = Field("no", description='"repair" changes cells further until margins add up')
+
+    @cached_property
+    def mechanism(self) -> UnbiasedRounding:
+        """The chances of the two multiples."""
+        return UnbiasedRounding(self.base)
+
+    @property
+    def _base(self) -> int:
+        return self.base
+
+    def _moved(self, table: Table, draw: Draws) -> Ints:
+        below, remainders = split_multiples(_true(table), self.base)
+        keys = table.cells.key if table.cells.key is not None else draw_keys(table, draw)
+        # up when key / 2^32 < remainder / base, in whole numbers where the counts are
+        return below + self.base * (keys * self.base < remainders * KEYS)
+
+    def _cell_promises(self) -> Sequence[Promise]:
+        return (
+            (Note("No count is moved by {base} or more", {"base": self.base}), self._too_far),
+            (Note("A multiple of {base} stays as it is", {"base": self.base}), self._multiples_moved),
+        )
+
+    def _too_far(self, table: Table) -> int:
+        return int((self._deviations(table) >= self.base).sum())
+
+    def _multiples_moved(self, table: Table) -> int:
+        stays = np.remainder(_true(table), self.base) == 0
+        return int((stays & (self._deviations(table) > 0)).sum())
+
+
+def split_multiples(figures: NDArray[Any], base: int) -> tuple[Ints, NDArray[Any]]:
+    """The multiple at or below each figure, and what is left of it in [0, base)."""
+    below = (np.floor_divide(figures, base) * base).astype(np.int64)
+    return below, figures - below
+
+
+def draw_keys(table: Table, draw: Draws) -> Ints:
+    """A number below 2^32 for each cell, the same wherever the cell stands.
+
+    It depends on the secret, the cell's coordinates and its number of contributors. The latter is there so that the
+    cell of another year, with other people, has a draw of its own: what is learnt of one does not serve for the next.
+    """
+    lasting = draw.lasting("random rounding of a cell")
+    cells = hash_coordinates(table, lambda texts: lasting.bits(texts, 0)) + lasting.bits(table.true_counts, 1)
+    return (lasting.bits(cells.view(np.int64), 2) >> np.uint64(32)).astype(np.int64)
+
+
+def _true(table: Table) -> NDArray[Any]:
+    return table.true_counts if table.cells.weighted is None else table.cells.weighted

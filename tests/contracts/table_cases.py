@@ -1,0 +1,116 @@
+"""The tables and the examples that the contract tests run every registered method of tables on.
+
+A new method adds one line to `EXAMPLES` and one to `BAD_PARAMETERS`; every check of its stage then runs on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from tests.contracts.cases import ROLES, native, rows
+
+import flou
+from flou.engine.method import Method
+
+SECRET = flou.Secret(bytes(range(32)))
+#: Nulls are categories of their own here.
+TABLE_ROLES: dict[str, Any] = {**ROLES, "undetermined": {"region": ["?"], "sex": ["?"], "age": [-1]}}
+
+#: Method name → parameter settings worth checking.
+EXAMPLES: dict[str, list[Method]] = {
+    "cell_key": [
+        flou.protect.CellKey(D=5, V=3, js=2),
+        flou.protect.CellKey(D=3, V=1.5, stack=(6, 4.0)),
+        flou.protect.CellKey(D=5, V=3, js=2, additive="repair"),
+    ],
+    "rounding": [flou.protect.Rounding(5), flou.protect.Rounding(4, additive="repair")],
+    "random_rounding": [flou.protect.RandomRounding(5), flou.protect.RandomRounding(3, additive="repair")],
+    "count_inference": [
+        flou.risk.CountInference(5),
+        flou.risk.CountInference(3, I=[1], J=[1, 2, 4], prior="poisson"),
+        flou.risk.CountInference(4, prior="uniform"),
+    ],
+    "difference_inference": [
+        flou.risk.DifferenceInference(5),
+        flou.risk.DifferenceInference(3, J=[-1, 0, 1], prior="uniform"),
+    ],
+    "zero_inference": [flou.risk.ZeroInference(), flou.risk.ZeroInference(4, prior="uniform")],
+    "within_distance": [flou.utility.WithinDistance(2), flou.utility.WithinDistance(0)],
+    "mean_deviation": [flou.utility.MeanDeviation()],
+    "relative_deviation": [flou.utility.RelativeDeviation(), flou.utility.RelativeDeviation([2, 20])],
+    "hellinger": [flou.utility.Hellinger()],
+    "count_inference": [
+        {},
+        {"s": 1},
+        {"s": 2.5},
+        {"s": True},
+        {"s": 5, "I": []},
+        {"s": 5, "I": [-1]},
+        {"s": 5, "J": [1, 1]},
+        {"s": 5, "J": [1.5]},
+        {"s": 5, "prior": "flat"},
+    ],
+    "difference_inference": [{}, {"s": 1}, {"s": 5, "I": [-1]}, {"s": 5, "J": []}, {"s": 5, "prior": "x"}],
+    "zero_inference": [{"categories": 1}, {"prior": "x"}],
+    "within_distance": [{}, {"d": -1}, {"d": 1.5}, {"d": "2"}],
+    "mean_deviation": [{"d": 1}],
+    "relative_deviation": [{"sizes": []}, {"sizes": [5, 5]}, {"sizes": [0, 5]}, {"sizes": ["a"]}],
+    "hellinger": [{"kind": "x"}],
+}
+
+#: Parameters that must be refused when the object is made.
+BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
+    "cell_key": [
+        {},
+        {"D": 5},
+        {"D": 0, "V": 3},
+        {"D": 5.0, "V": 3},
+        {"D": True, "V": 3},
+        {"D": "5", "V": 3},
+        {"D": 5, "V": 0},
+        {"D": 5, "V": "3"},
+        {"D": 5, "V": float("nan")},
+        {"D": 5, "V": 3, "js": -1},
+        {"D": 5, "V": 3, "js": 5},
+        {"D": 5, "V": 3, "js": 1.5},
+        {"D": 5, "V": 1.9, "js": 2},
+        {"D": 5, "V": 3, "stack": 6},
+        {"D": 5, "V": 3, "stack": (6,)},
+        {"D": 5, "V": 3, "stack": (6, -1)},
+        {"D": 5, "V": 3, "additive": True},
+        {"D": 5, "V": 3, "d": 2},
+    ],
+    "rounding": [{}, {"base": 1}, {"base": 2.5}, {"base": "5"}, {"base": True}, {"base": 5, "additive": "controlled"}],
+    "random_rounding": [{}, {"base": 0}, {"base": 5.0}, {"base": -5}, {"base": 10_001}, {"base": 5, "secret": 1}],
+}
+
+
+def keyed(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Microdata:
+    """Records with lasting keys."""
+    held = flou.Microdata(native(rows() if frame is None else frame, engine), **TABLE_ROLES)
+    return flou.record_keys(held, secret=SECRET)
+
+
+def tables(engine: str = "polars", frame: pl.DataFrame | None = None) -> dict[str, flou.Table | flou.TableSet]:
+    """Tables of every kind that a protection may meet, by name."""
+    people = keyed(engine, frame)
+    return {
+        "one": people.tabulate(["region", "sex"]),
+        "all cells": people.tabulate(["age@decade>age@five", "sex"], cells="all"),
+        "nested": people.tabulate(["region", "age@*"], value="income"),
+        "set": flou.tabulate_many(people, [["region", "sex"], ["sex", "illness"], ["region", "illness"]]),
+    }
+
+
+def weighted(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Table:
+    return keyed(engine, frame).tabulate(["region", "sex"], weight="w")
+
+
+def shown(data: Any) -> pl.DataFrame:
+    """What would be published of a table or a set, as one frame that can be compared whatever the engine."""
+    held = data.data if isinstance(data, flou.Release) else data
+    if isinstance(held, flou.TableSet):
+        frames = [shown(t).with_columns(table=pl.lit(t.name)) for t in held]
+        return pl.concat(frames, how="diagonal")
+    return held.public().shown_cells().with_columns(pl.col("count").cast(pl.Float64))

@@ -40,23 +40,6 @@ EXAMPLES: dict[str, list[Method]] = {
     "mean_deviation": [flou.utility.MeanDeviation()],
     "relative_deviation": [flou.utility.RelativeDeviation(), flou.utility.RelativeDeviation([2, 20])],
     "hellinger": [flou.utility.Hellinger()],
-    "count_inference": [
-        {},
-        {"s": 1},
-        {"s": 2.5},
-        {"s": True},
-        {"s": 5, "I": []},
-        {"s": 5, "I": [-1]},
-        {"s": 5, "J": [1, 1]},
-        {"s": 5, "J": [1.5]},
-        {"s": 5, "prior": "flat"},
-    ],
-    "difference_inference": [{}, {"s": 1}, {"s": 5, "I": [-1]}, {"s": 5, "J": []}, {"s": 5, "prior": "x"}],
-    "zero_inference": [{"categories": 1}, {"prior": "x"}],
-    "within_distance": [{}, {"d": -1}, {"d": 1.5}, {"d": "2"}],
-    "mean_deviation": [{"d": 1}],
-    "relative_deviation": [{"sizes": []}, {"sizes": [5, 5]}, {"sizes": [0, 5]}, {"sizes": ["a"]}],
-    "hellinger": [{"kind": "x"}],
 }
 
 #: Parameters that must be refused when the object is made.
@@ -83,6 +66,23 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     ],
     "rounding": [{}, {"base": 1}, {"base": 2.5}, {"base": "5"}, {"base": True}, {"base": 5, "additive": "controlled"}],
     "random_rounding": [{}, {"base": 0}, {"base": 5.0}, {"base": -5}, {"base": 10_001}, {"base": 5, "secret": 1}],
+    "count_inference": [
+        {},
+        {"s": 1},
+        {"s": 2.5},
+        {"s": True},
+        {"s": 5, "I": []},
+        {"s": 5, "I": [-1]},
+        {"s": 5, "J": [1, 1]},
+        {"s": 5, "J": [1.5]},
+        {"s": 5, "prior": "flat"},
+    ],
+    "difference_inference": [{}, {"s": 1}, {"s": 5, "I": [-1]}, {"s": 5, "J": []}, {"s": 5, "prior": "x"}],
+    "zero_inference": [{"categories": 1}, {"prior": "x"}],
+    "within_distance": [{}, {"d": -1}, {"d": 1.5}, {"d": "2"}],
+    "mean_deviation": [{"d": 1}],
+    "relative_deviation": [{"sizes": []}, {"sizes": [5, 5]}, {"sizes": [0, 5]}, {"sizes": ["a"]}],
+    "hellinger": [{"kind": "x"}],
 }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flou.describe.table.dimension import Dimension
-from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
+from flou.engine.errors import DataError, ParameterError, did_you_mean
 from flou.engine.values import text_of
 
 if TYPE_CHECKING:
@@ -17,24 +17,36 @@ if TYPE_CHECKING:
 
 def find_cell(table: Table, labels: Mapping[str, object]) -> dict[str, Any]:
     """What is shown of a cell; columns that are not named are totals. A cell that is not listed is shown as zero."""
-    for name in labels:
-        if name not in table.columns:
-            raise ParameterError(f"The table has no column {name!r}.{did_you_mean(name, table.columns)}")
-    nodes = [_node(dim, labels) for dim in table.dims]
-    hit = (table.cells.codes == np.array(nodes, dtype=np.int32)).all(axis=1)
-    places = np.flatnonzero(hit)
-    if len(places):
-        found: dict[str, Any] = table.all_cells()[int(places[0])].row(0, named=True)
+    nodes = find_nodes(table, labels)
+    place = place_of(table, nodes)
+    if place is not None:
+        found: dict[str, Any] = table.all_cells()[place].row(0, named=True)
         return found
-    for j, (dim, node) in enumerate(zip(table.dims, nodes, strict=True)):
-        listed_nodes = table.cells.codes[:, j]
-        # zonings side by side may differ in depth
-        same_level = (dim.depths[listed_nodes] == dim.depths[node]) & (dim.zonings[listed_nodes] == dim.zonings[node])
-        if not same_level.any():
-            raise DataError(f"The table was made without this margin of {dim.name!r}.")
     shown = {c: dim.labels[node, c] for dim, node in zip(table.dims, nodes, strict=True) for c in dim.columns}
     value = {} if table.published_values is None else {"value": 0.0}
     return {**shown, "count": 0, **value, "status": "zero"}
+
+
+def find_nodes(table: Table, labels: Mapping[str, object]) -> list[int]:
+    """The node of each dimension that labels mean."""
+    for name in labels:
+        if name not in table.columns:
+            raise ParameterError(f"The table has no column {name!r}.{did_you_mean(name, table.columns)}")
+    return [_node(dim, labels) for dim in table.dims]
+
+
+def place_of(table: Table, nodes: Sequence[int]) -> int | None:
+    """Where the cell with these nodes stands; None if it is not listed, an error if the table has no such margin."""
+    hit = (table.cells.codes == np.array(nodes, dtype=np.int32)).all(axis=1)
+    places = np.flatnonzero(hit)
+    if len(places):
+        return int(places[0])
+    for j, (dim, node) in enumerate(zip(table.dims, nodes, strict=True)):
+        held = table.cells.codes[:, j]
+        # zonings side by side may differ in depth
+        if not ((dim.depths[held] == dim.depths[node]) & (dim.zonings[held] == dim.zonings[node])).any():
+            raise DataError(f"The table was made without this margin of {dim.name!r}.")
+    return None
 
 
 def _node(dim: Dimension, labels: Mapping[str, object]) -> int:

@@ -11,7 +11,7 @@ intruders know the method, so attacks and measures must.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -29,6 +29,7 @@ from flou.engine.release import Trail
 
 if TYPE_CHECKING:
     from flou.describe.mechanism.mechanism import Mechanism
+    from flou.describe.table.derived import Estimate
 
 Listing = Literal["occupied", "all"]
 #: Columns of `to_frame` that are not dimensions; no dimension may be called so.
@@ -219,6 +220,38 @@ class Table:
         from flou.describe.table.find import find_cell
 
         return find_cell(self, labels)
+
+    def ratio(
+        self,
+        of: Mapping[str, object],
+        over: Mapping[str, object] | None = None,
+        *,
+        level: float = 0.95,
+        mechanism: Mechanism | None = None,
+    ) -> Estimate:
+        """The ratio of two published cells, by default over the total, with the interval that the noise leaves."""
+        from flou.describe.table.derived import estimate_ratio
+
+        return estimate_ratio(self, of, over or {}, level=level, mechanism=mechanism)
+
+    def ratios(self, dim: str, *, level: float = 0.95, mechanism: Mechanism | None = None) -> Any:
+        """The share of each category of a dimension in the cell above it, with intervals: one line a cell."""
+        from flou.describe.table.derived import ratios_within
+
+        return ratios_within(self, dim, level=level, mechanism=mechanism)
+
+    def mean(
+        self,
+        dim: str,
+        scores: Mapping[Any, float] | None = None,
+        *,
+        level: float = 0.95,
+        mechanism: Mechanism | None = None,
+    ) -> Any:
+        """The mean label, or score, over the finest categories of a dimension, with intervals: one line a cell."""
+        from flou.describe.table.derived import means_over
+
+        return means_over(self, dim, scores, level=level, mechanism=mechanism)
 
     def public(self) -> Table:
         """What would be published: without the true figures, keys and contributions."""

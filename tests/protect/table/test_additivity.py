@@ -58,7 +58,7 @@ def test_costs_are_reported() -> None:
     assert "cells were changed to make margins add up" in str(release.steps[0].notes[-1])
     assert release.data.mechanism is None, "no mechanism of single cells describes the figures"
     promises = [str(p.promise) for p in release.guarantees]
-    assert "Every margin is the sum of its parts" in promises
+    assert "every margin is the sum of its parts" in promises
     assert not any("is moved by more" in p or "as its key says" in p for p in promises)
 
 

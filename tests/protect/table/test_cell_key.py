@@ -68,16 +68,16 @@ def test_sums_of_amounts_are_left_out_and_it_is_said() -> None:
     assert "the sums of income are not published" in str(release.steps[0].notes[0])
     assert not METHOD.protect(keyed().tabulate(["region", "sex"])).steps[0].notes
     with_sums = release.data.with_changes(published=Published(release.data.published_counts, release.data.true_values))
-    assert promised(release, "No sum of amounts").violations(with_sums) == release.data.n_cells
+    assert promised(release, "no sum of amounts").violations(with_sums) == release.data.n_cells
 
 
 @pytest.mark.parametrize(
     ("promise", "change"),
     [
-        ("No count is moved", lambda n: n + 6),
-        ("No count from 1 to 2", lambda n: np.full_like(n, 2)),
-        ("A cell that nobody is in", lambda n: n + 3),
-        ("Each cell is moved as its key says", lambda n: np.where(n > 9, n + 1, n)),
+        ("no count is moved", lambda n: n + 6),
+        ("no count from 1 to 2", lambda n: np.full_like(n, 2)),
+        ("a cell that nobody is in", lambda n: n + 3),
+        ("each cell is moved as its key says", lambda n: np.where(n > 9, n + 1, n)),
     ],
 )
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -132,11 +132,11 @@ def test_weighted_estimates_become_multiples(method: flou.protect.Rounding | flo
 @pytest.mark.parametrize(
     ("method", "promise", "added"),
     [
-        (flou.protect.Rounding(4), "No count is moved", 4),
-        (flou.protect.Rounding(4), "Every count shown", 1),
-        (flou.protect.RandomRounding(4), "No count is moved", 8),
-        (flou.protect.RandomRounding(4), "A multiple of 4", 4),
-        (flou.protect.RandomRounding(4), "Every count shown", 1),
+        (flou.protect.Rounding(4), "no count is moved", 4),
+        (flou.protect.Rounding(4), "every count shown", 1),
+        (flou.protect.RandomRounding(4), "no count is moved", 8),
+        (flou.protect.RandomRounding(4), "a multiple of 4", 4),
+        (flou.protect.RandomRounding(4), "every count shown", 1),
     ],
 )
 def test_each_promise_can_fail(method: flou.protect.Rounding, promise: str, added: int) -> None:

@@ -84,14 +84,14 @@ class CellKey(CountProtection):
 
     def _cell_promises(self) -> Sequence[Promise]:
         return (
-            (Note("No count is moved by more than {D}", {"D": self.mechanism.reach}), self._too_far),
-            (Note("Each cell is moved as its key says: the same people alike in every table"), self._not_by_key),
+            (Note("no count is moved by more than {D}", {"D": self.mechanism.reach}), self._too_far),
+            (Note("each cell is moved as its key says: the same people alike in every table"), self._not_by_key),
         )
 
     def _lasting_promises(self) -> Sequence[Promise]:
         if not self.js:
             return ()
-        return ((Note("No count from 1 to {js} is shown", {"js": self.js}), self._ruled_out),)
+        return ((Note("no count from 1 to {js} is shown", {"js": self.js}), self._ruled_out),)
 
     def _too_far(self, table: Table) -> int:
         return int((np.abs(_contributors(table) - table.true_counts) > self.mechanism.reach).sum())

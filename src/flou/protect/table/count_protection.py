@@ -73,10 +73,10 @@ class CountProtection(TableProtection):
         return Published(count=restore_additivity(table, moved, least=least, step=step))
 
     def _promises(self) -> Sequence[Promise]:
-        first = ((Note("Every margin is the sum of its parts"), count_open_margins),) if self._repairs else ()
+        first = ((Note("every margin is the sum of its parts"), count_open_margins),) if self._repairs else ()
         own = () if self._repairs else self._cell_promises()
-        zeros = (Note("A cell that nobody is in is shown as zero"), _zeros_moved)
-        sums = (Note("No sum of amounts is shown beside the counts"), _sums_shown)
+        zeros = (Note("a cell that nobody is in is shown as zero"), _zeros_moved)
+        sums = (Note("no sum of amounts is shown beside the counts"), _sums_shown)
         return (*first, *own, *self._lasting_promises(), zeros, sums)
 
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:

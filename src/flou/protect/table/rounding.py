@@ -43,7 +43,7 @@ class _Multiples(CountProtection):
         return self._base, self._base
 
     def _lasting_promises(self) -> Sequence[Promise]:
-        return ((Note("Every count shown is a multiple of {base}", {"base": self._base}), self._no_multiple),)
+        return ((Note("every count shown is a multiple of {base}", {"base": self._base}), self._no_multiple),)
 
     def _no_multiple(self, table: Table) -> int:
         return int((np.remainder(table.published_counts, self._base) != 0).sum())
@@ -89,7 +89,7 @@ class Rounding(_Multiples):
         return below + self.base * (2 * remainders >= self.base)
 
     def _cell_promises(self) -> Sequence[Promise]:
-        text = "No count is moved by more than {half}, half the base"
+        text = "no count is moved by more than {half}, half the base"
         return ((Note(text, {"half": self.base / 2 if self.base % 2 else self.base // 2}), self._too_far),)
 
     def _too_far(self, table: Table) -> int:
@@ -122,8 +122,8 @@ class RandomRounding(_Multiples):
 
     def _cell_promises(self) -> Sequence[Promise]:
         return (
-            (Note("No count is moved by {base} or more", {"base": self.base}), self._too_far),
-            (Note("A multiple of {base} stays as it is", {"base": self.base}), self._multiples_moved),
+            (Note("no count is moved by {base} or more", {"base": self.base}), self._too_far),
+            (Note("a multiple of {base} stays as it is", {"base": self.base}), self._multiples_moved),
         )
 
     def _too_far(self, table: Table) -> int:

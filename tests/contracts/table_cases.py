@@ -17,12 +17,21 @@ SECRET = flou.Secret(bytes(range(32)))
 #: Nulls are categories of their own here.
 TABLE_ROLES: dict[str, Any] = {**ROLES, "undetermined": {"region": ["?"], "sex": ["?"], "age": [-1]}}
 
+#: A transition matrix that an office made elsewhere: counts of 1 and 2 go to 0 or 3, larger ones move by one at most.
+_OFFICE = flou.TransitionMatrix.from_ptable(
+    pl.DataFrame(
+        [(0, 0, 1.0), (1, 0, 2 / 3), (1, 3, 1 / 3), (2, 0, 1 / 3), (2, 3, 2 / 3), (3, 3, 1.0), (4, 3, 0.3), (4, 4, 0.4),
+         (4, 5, 0.3)], schema=["i", "j", "p"], orient="row",
+    )
+)  # fmt: skip
+
 #: Method name → parameter settings worth checking.
 EXAMPLES: dict[str, list[Method]] = {
     "cell_key": [
         flou.protect.CellKey(D=5, V=3, js=2),
         flou.protect.CellKey(D=3, V=1.5, stack=(6, 4.0)),
         flou.protect.CellKey(D=5, V=3, js=2, additive="repair"),
+        flou.protect.CellKey(matrix=_OFFICE),
     ],
     "rounding": [flou.protect.Rounding(5), flou.protect.Rounding(4, additive="repair")],
     "random_rounding": [flou.protect.RandomRounding(5), flou.protect.RandomRounding(3, additive="repair")],
@@ -63,6 +72,10 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"D": 5, "V": 3, "stack": (6, -1)},
         {"D": 5, "V": 3, "additive": True},
         {"D": 5, "V": 3, "d": 2},
+        {"matrix": [[0, 0]]},
+        {"matrix": [[0, 0, 1.0], [1, 0, 0.5]]},
+        {"matrix": 3},
+        {"D": 5, "V": 3, "matrix": _OFFICE},
     ],
     "rounding": [{}, {"base": 1}, {"base": 2.5}, {"base": "5"}, {"base": True}, {"base": 5, "additive": "controlled"}],
     "random_rounding": [{}, {"base": 0}, {"base": 5.0}, {"base": -5}, {"base": 10_001}, {"base": 5, "secret": 1}],

@@ -61,6 +61,20 @@ def test_parameters_from_a_plan() -> None:
     assert plan.steps[0] == flou.protect.CellKey(D=3, V=2, stack=(6, 4.0))
 
 
+def test_a_matrix_made_elsewhere_goes_through_a_plan_to_the_bit() -> None:
+    ours = flou.protect.CellKey(D=5, V=3, js=2)
+    imported = flou.protect.CellKey(matrix=flou.TransitionMatrix.from_ptable(ours.mechanism.to_ptable()))
+    again = flou.Plan.from_toml(flou.Plan([imported]).to_toml()).steps[0]
+    assert again.mechanism.chances.tobytes() == imported.mechanism.chances.tobytes()  # type: ignore[attr-defined]
+    table = keyed().tabulate(["region", "age"])
+    shown = [method.protect(table).data.published_counts for method in (ours, imported, again)]
+    assert (shown[0] == shown[1]).all()
+    assert (shown[1] == shown[2]).all()
+    assert [str(p.promise) for p in imported.protect(table).guarantees] == [
+        str(p.promise) for p in ours.protect(table).guarantees
+    ]
+
+
 def test_sums_of_amounts_are_left_out_and_it_is_said() -> None:
     release = METHOD.protect(keyed().tabulate(["region", "sex"], value="income"))
     assert release.data.published_values is None

@@ -17,8 +17,9 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, WithJsonSchema, model_validator
 
 from flou.describe.mechanism.matrix_parameters import checked_matrix
 from flou.describe.mechanism.transition_matrix import TransitionMatrix
@@ -32,22 +33,54 @@ from flou.protect.table.count_protection import Additive, CountProtection
 from flou.protect.table.protection import Promise
 
 
+def _matrix_from_lines(value: object) -> object:
+    """A matrix as a plan writes it: lines of a true count, a published one and the chance."""
+    if not isinstance(value, list):
+        return value
+    if not all(isinstance(line, list) and len(line) == 3 for line in value):
+        raise ValueError(
+            "matrix takes a flou.TransitionMatrix, or lines [i, j, p] as TransitionMatrix.to_frame has them."
+        )
+    columns = dict(zip("ijp", zip(*value, strict=True), strict=True)) if value else {"i": (), "j": (), "p": ()}
+    return TransitionMatrix.from_ptable(pl.DataFrame(columns, strict=False))
+
+
+def _lines(matrix: TransitionMatrix) -> list[list[Any]]:
+    return [list(line) for line in matrix.to_frame().select("i", "j", "p").rows()]
+
+
+#: A transition matrix as a parameter.
+Matrix = Annotated[
+    InstanceOf[TransitionMatrix],
+    BeforeValidator(_matrix_from_lines),
+    PlainSerializer(_lines),
+    WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
+]
+
+
 class CellKey(CountProtection):
     """Move each count by noise that its contributors' keys decide: `CellKey(D=10, V=5, js=2)`."""
 
     title: ClassVar[str] = "cell key method"
     reference: ClassVar[str] = "fraser2005"
 
-    D: int = Field(description="largest deviation of a count")
-    V: float = Field(description="variance of the deviation, at most")
+    D: int | None = Field(None, description="largest deviation of a count")
+    V: float | None = Field(None, description="variance of the deviation, at most")
     js: int = Field(0, description="counts from 1 to js are never published")
     stack: Annotated[tuple[int, float], BeforeValidator(as_tuple)] | None = Field(
         None, description="largest deviation and variance of large counts, if they are to differ"
     )
+    matrix: Matrix | None = Field(None, description="a transition matrix made elsewhere, in the place of D, V and js")
     additive: Additive = Field("no", description='"repair" changes cells further until margins add up')
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.matrix is not None:
+            if self.D is not None or self.V is not None or self.js or self.stack is not None:
+                raise ValueError("matrix has noise of its own: give it alone, or D, V, js and stack without it.")
+            return self
+        if self.D is None or self.V is None:
+            raise ValueError("give D, the largest deviation, and V, its variance: D=10, V=5; or a matrix=.")
         checked_matrix(self.D, self.V, self.js, self.stack)
         try:
             _ = self.mechanism
@@ -59,11 +92,14 @@ class CellKey(CountProtection):
     @cached_property
     def mechanism(self) -> TransitionMatrix:
         """The transition matrix."""
+        if self.matrix is not None:
+            return self.matrix
+        assert self.D is not None and self.V is not None  # noqa: PT018
         return TransitionMatrix(self.D, self.V, self.js, self.stack)
 
     @property
     def _allowed(self) -> tuple[int, int]:
-        return self.js + 1, 1
+        return self.mechanism.js + 1, 1
 
     def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
         return self._shown(table)
@@ -89,9 +125,8 @@ class CellKey(CountProtection):
         )
 
     def _lasting_promises(self) -> Sequence[Promise]:
-        if not self.js:
-            return ()
-        return ((Note("no count from 1 to {js} is shown", {"js": self.js}), self._ruled_out),)
+        js = self.mechanism.js
+        return ((Note("no count from 1 to {js} is shown", {"js": js}), self._ruled_out),) if js else ()
 
     def _too_far(self, table: Table) -> int:
         return int((np.abs(_contributors(table) - table.true_counts) > self.mechanism.reach).sum())
@@ -101,7 +136,7 @@ class CellKey(CountProtection):
 
     def _ruled_out(self, table: Table) -> int:
         shown = _contributors(table)
-        return int(((shown >= 1) & (shown <= self.js)).sum())
+        return int(((shown >= 1) & (shown <= self.mechanism.js)).sum())
 
 
 def _contributors(table: Table) -> Ints:

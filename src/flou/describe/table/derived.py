@@ -53,7 +53,8 @@ def estimate_ratio(
     seen, known = _shown(table, mechanism, level)
     nodes = [find_nodes(seen, labels) for labels in (of, over)]
     figures = [_figure(seen, node) for node in nodes]
-    low, high, least, most = bound_ratios(known, [figures[0]], [figures[1]], _relation(seen, *nodes), level)[0]
+    bounds = bound_ratios(known, [figures[0]], [figures[1]], _relation(seen, *nodes), level)[0]
+    low, high, least, most = (float(bound) for bound in bounds)
     return Estimate(_divided(figures[0], figures[1], most), low, high, least, most, level)
 
 

@@ -133,7 +133,7 @@ def calibration(folder: Path) -> list[Line]:
             on=counts,
             over={"D": [5, 10], "V": [2.5, 5, 10, 15], "js": [0, 2, 4]},
             risk=flou.risk.CountInference(s=5),
-            utility=flou.utility.WithinDistance(2),
+            utility=flou.utility.WithinDistance(d=2),
         )
 
     return [Line("calibration over 24 points", alternate(5, calibrated)[0], None, 2.0, " s")]

@@ -30,37 +30,16 @@ from flou.describe.table.dimension import TOTAL
 from flou.describe.table.exact_sums import ExactSum
 from flou.describe.table.grid import Grid, with_zeros
 from flou.describe.table.largest import AMOUNT, WEIGHT, as_matrix, keep_largest
+from flou.describe.table.request import TableRequest, check_spec
 from flou.describe.table.roll_up import CELL, KEY, SIZE, Climb, Digits, add_up, roll_up
-from flou.describe.table.spec import DimensionSpec, parse_dims
-from flou.describe.table.table import Listing, Table, reserved
+from flou.describe.table.table import Listing, Table
 from flou.describe.table.table_set import TableSet
 from flou.engine import native
-from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
+from flou.engine.errors import DataError, ParameterError
 from flou.engine.native.grouping import group_sets, largest_rows
 from flou.engine.progress import tell
 
 HOLDER, _ABSOLUTE = f"{native.RESERVED}holder", f"{native.RESERVED}absolute"
-
-
-@dataclass(frozen=True)
-class TableSpec:
-    """One table as it was asked for, checked."""
-
-    dims: tuple[DimensionSpec, ...]
-    value: str | None
-    margins: tuple[bool, ...]
-    weight: str | None
-    holding: str | None
-    largest: int
-    cells: Listing
-    total: str
-    name: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns by which records are grouped."""
-        held = dict.fromkeys(c for dim in self.dims for c in dim.columns)
-        return tuple(held)
 
 
 def tabulate(
@@ -115,76 +94,7 @@ def tabulate_many(data: Microdata, tables: Sequence[Any] | Mapping[str, Any], **
     return TableSet.of(_tabulated(data, specs))
 
 
-def check_spec(
-    data: Microdata,
-    dims: Any,
-    *,
-    value: str | None = None,
-    margins: Any = True,
-    weight: str | None = None,
-    holding: str | None = None,
-    largest: int = 3,
-    cells: Listing = "occupied",
-    total: str = TOTAL,
-    name: str = "",
-    **unknown: Any,
-) -> TableSpec:
-    """A table's specification, checked before anything is counted."""
-    if unknown:
-        known = ("dims", "value", "margins", "weight", "holding", "largest", "cells", "total", "name")
-        word = next(iter(unknown))
-        raise ParameterError(f"A table has no option {word!r}.{did_you_mean(word, known)} Options: {', '.join(known)}.")
-    specs = parse_dims(dims, data.columns, data.schema)
-    shown = [level.shown for spec in specs for level in spec.levels]
-    taken = reserved(shown)
-    if taken:
-        raise ParameterError(f"A dimension cannot be called {listed(taken)}: tables have a column of that name.")
-    for role, column in (("value", value), ("weight", weight), ("holding", holding)):
-        if column is not None:
-            _require_column(data, role, column)
-    if holding is not None and weight is not None:
-        raise ParameterError(
-            "holding and weight together are not defined: a weighted record stands for several contributors, of which "
-            "nobody knows whose they are. Tabulate without the weight."
-        )
-    if isinstance(largest, bool) or not isinstance(largest, int) or not 0 <= largest <= 100:
-        raise ParameterError(f"largest = {largest!r} must be a whole number from 0 to 100.")
-    if cells not in ("occupied", "all"):
-        raise ParameterError(f'cells = {cells!r} must be "occupied" or "all".')
-    if not isinstance(total, str) or not total:
-        raise ParameterError(f"total = {total!r} must be a text: the label of totals.")
-    identifying = [c for spec in specs for c in spec.columns if c in data.schema.hidden]
-    if identifying:
-        raise ParameterError(f"{listed(identifying)} identifies people or units: it cannot be a dimension.")
-    return TableSpec(specs, value, _margins(specs, margins), weight, holding, largest if value else 0, cells, total,
-                     str(name))  # fmt: skip
-
-
-def _margins(specs: Sequence[DimensionSpec], margins: Any) -> tuple[bool, ...]:
-    if isinstance(margins, bool):
-        return tuple(margins for _ in specs)
-    names = [spec.name for spec in specs]
-    if isinstance(margins, str) or not isinstance(margins, Sequence):
-        raise ParameterError(f"margins = {margins!r} must be true, false or a list of dimensions: {listed(names)}.")
-    for wanted in margins:
-        if wanted not in names:
-            raise ParameterError(f"margins names {wanted!r}, which is no dimension: {listed(names)}.")
-    return tuple(name in margins for name in names)
-
-
-def _require_column(data: Microdata, role: str, column: str) -> None:
-    if not isinstance(column, str) or column not in data.columns:
-        raise DataError(
-            f"{role} = {column!r} names no column of the data.{did_you_mean(str(column), data.columns)} "
-            f"Columns: {', '.join(data.columns)}."
-        )
-    if role != "holding" and not data.frame.collect_schema()[column].is_numeric():
-        raise DataError(
-            f"{role} = {column!r} should be a column of numbers; it is {data.frame.collect_schema()[column]}."
-        )
-
-
-def _tabulated(data: Microdata, specs: Sequence[TableSpec]) -> list[Table]:
+def _tabulated(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
     """The tables, grouped by what they need of the records: tables of the same sums share one pass."""
     made: dict[int, Table] = {}
     alike: dict[tuple[Any, ...], list[int]] = {}
@@ -199,7 +109,7 @@ def _tabulated(data: Microdata, specs: Sequence[TableSpec]) -> list[Table]:
     return [made[i] for i in range(len(specs))]
 
 
-def _same_sums(data: Microdata, specs: Sequence[TableSpec]) -> list[Table]:
+def _same_sums(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
     sums = _Sums.of(data, specs[0])
     rows = data.frame.select(*dict.fromkeys(c for s in specs for c in s.columns), *sums.expressions)
     # a table whose columns are among those of another one is made from that one's groups
@@ -231,7 +141,7 @@ class _Sums:
     expressions: tuple[nw.Expr, ...]
 
     @classmethod
-    def of(cls, data: Microdata, spec: TableSpec) -> _Sums:
+    def of(cls, data: Microdata, spec: TableRequest) -> _Sums:
         frame, expressions = data.frame, []
         keyed = RECORD_KEY in frame.collect_schema().names()
         if keyed:
@@ -273,7 +183,7 @@ def _ranked(value: str, weight: str | None) -> list[nw.Expr]:
     return out if weight is None else [*out, nw.col(weight).cast(nw.Float64).alias(WEIGHT)]
 
 
-def _table(data: Microdata, spec: TableSpec, sums: _Sums, grouped: pl.DataFrame, top: pl.DataFrame | None) -> Table:
+def _table(data: Microdata, spec: TableRequest, sums: _Sums, grouped: pl.DataFrame, top: pl.DataFrame | None) -> Table:
     """One table from the groups of its columns, or of more."""
     atoms = [read_atoms(dim, grouped, data.schema, spec.total, declared=spec.cells == "all") for dim in spec.dims]
     digits = Digits(tuple(max(a.n_atoms, a.dimension.n_nodes) for a in atoms))
@@ -334,7 +244,7 @@ def _add_up_holders(rows: pl.DataFrame) -> pl.DataFrame:
     return add_up(rows, HOLDER)
 
 
-def _of_holders(holders: pl.DataFrame, packed: Any, spec: TableSpec, sums: _Sums) -> dict[str, Any]:
+def _of_holders(holders: pl.DataFrame, packed: Any, spec: TableRequest, sums: _Sums) -> dict[str, Any]:
     """How many holdings are in each cell, and what the largest of them give."""
     cells, n = np.unique(holders[CELL].to_numpy(), return_counts=True)
     counted = np.zeros(len(packed), dtype=np.int64)
@@ -350,7 +260,7 @@ def _of_holders(holders: pl.DataFrame, packed: Any, spec: TableSpec, sums: _Sums
 
 def _largest(
     top: pl.DataFrame,
-    spec: TableSpec,
+    spec: TableRequest,
     data: Microdata,
     atoms: Sequence[Atoms],
     digits: Digits,

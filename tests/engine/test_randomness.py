@@ -29,6 +29,8 @@ VECTORS = {
 #: What this version and all later ones draw for ids 1, 2, 10^15 and for "a", "é".
 FIRST_BITS = [6858842205062257312, 15666745455560319684, 15559559814595424416]
 FIRST_BITS_OF_TEXTS = [2155264267091008413, 2384995475418556219]
+#: The same of lasting draws for ids 1, 2, 10^15.
+FIRST_LASTING_BITS = [3284973603577577787, 14857185742344088377, 14715312935409242724]
 
 
 @pytest.mark.parametrize("n", list(VECTORS))
@@ -165,3 +167,21 @@ def test_normals_are_normal() -> None:
     extremes = draws.normal(np.arange(2_000_000))
     assert 4.5 < extremes.max() < 6.5
     assert -6.5 < extremes.min() < -4.5
+
+
+def test_lasting_draws_depend_on_secret_purpose_and_unit_alone() -> None:
+    secret, ids = Secret(bytes(range(32))), np.array([1, 2, 10**15])
+    first = Draws(secret, 1, "random_rounding", '{"base": 5}')
+    other = Draws(secret, 7, "another", "")
+    found = first.lasting("cells").bits(ids)
+    assert (found == other.lasting("cells").bits(ids)).all()
+    assert (found != other.lasting("cell").bits(ids)).all()
+    assert (found != other.bits(ids)).all()
+    assert (found != Draws(Secret(bytes(32)), 1, "random_rounding", "").lasting("cells").bits(ids)).all()
+    assert found.tolist() == FIRST_LASTING_BITS
+    assert first.used, "a step that draws lastingly cannot be replayed without its secret"
+
+
+def test_lasting_draws_need_a_secret_that_lasts() -> None:
+    with pytest.raises(flou.FlouError, match="from_file"):
+        Draws(Secret.generate(), 1, "m").lasting("cells")

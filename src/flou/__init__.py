@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from flou.engine.plan import Plan
     from flou.engine.release import Release
     from flou.engine.secret import Secret
+    from flou.engine.tabulation import Tabulation
     from flou.reporting.document import Report
 
 _NAMES = {
@@ -42,6 +43,7 @@ _NAMES = {
     "TransitionMatrix": "flou.describe.mechanism.transition_matrix",
     "Table": "flou.describe.table.table",
     "TableSet": "flou.describe.table.table_set",
+    "Tabulation": "flou.engine.tabulation",
     "Verdict": "flou.decide.verdict",
     "attack": "flou.attack",
     "calibrate": "flou.decide.calibration.search",
@@ -57,7 +59,7 @@ _NAMES = {
 
 __all__ = [
     "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "Release", "Report", "Schema", "Secret",
-    "Table", "TableSet", "TransitionMatrix", "Verdict", "__version__", "attack", "calibrate", "datasets", "protect",
-    "read", "record_keys", "risk", "tabulate_many", "utility", "write",
+    "Table", "TableSet", "Tabulation", "TransitionMatrix", "Verdict", "__version__", "attack", "calibrate", "datasets",
+    "protect", "read", "record_keys", "risk", "tabulate_many", "utility", "write",
 ]  # fmt: skip
 __getattr__, __dir__ = attach(__name__, _NAMES)

@@ -79,10 +79,9 @@ class Policy(Parameters):
                 raise ParameterError(f"judge takes results and releases, one after the other; given {given!r}.")
         measured = [r for r in results if isinstance(r, Result)]
         for release in (r for r in results if isinstance(r, Release)):
-            own = (release.data, release.data.kin.frame)
-            if any(r.data not in own for r in measured if _is_risk(r) and r.data.released):
+            if any(release.is_strange(r) for r in measured if not isinstance(r, ComparisonResult)):
                 raise ParameterError("judge was given a release and the result of another one: measure this release.")
-            if any(r.data is not release.data for r in measured if isinstance(r, ComparisonResult)):
+            if any(release.is_strange(r) for r in measured if isinstance(r, ComparisonResult)):
                 raise ParameterError("judge was given a release and the comparison of another one: compare this one.")
         # what was expected of a mechanism has no data
         known = [r.data for r in results if isinstance(r, ComparisonResult | Release) or _is_risk(r)]

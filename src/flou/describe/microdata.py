@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.check import check_frame, check_values, check_weight
-from flou.describe.schema import Schema
+from flou.describe.schema import Schema, given_schema
 from flou.describe.units import published_owners, unit_ids
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
-from flou.engine.errors import DataError, LazyInputError, OutputError, ParameterError, SchemaError, did_you_mean
+from flou.engine.errors import DataError, LazyInputError, OutputError, SchemaError
 from flou.engine.keys import KeyTable, count_keys
 from flou.engine.parameters import Scalar
 from flou.engine.release import Trail
@@ -58,20 +58,8 @@ class Microdata:
     _cache: dict[Any, Any]
 
     def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
-        if schema is not None and roles:
-            raise ParameterError("Give either schema= or roles by name, not both.")
-        if schema is not None and not isinstance(schema, Schema):
-            raise ParameterError(
-                f"schema= takes a flou.Schema, not {type(schema).__name__}; read one with flou.Schema.load."
-            )
-        if schema is None:
-            known = list(Schema.model_fields)
-            for name in roles:
-                if name not in known:
-                    raise ParameterError(f"Microdata has no role {name!r}.{did_you_mean(name, known)}")
-            schema = Schema(**roles)
-        entered = native.enter(frame)
-        self._set(entered.with_frame(check_frame(entered.frame, schema)), schema, Marks())
+        given, entered = given_schema(schema, roles), native.enter(frame)
+        self._set(entered.with_frame(check_frame(entered.frame, given)), given, Marks())
         self._check_values()
 
     def _set(
@@ -293,6 +281,12 @@ class Microdata:
         from flou.describe.table.tabulate import tabulate
 
         return tabulate(self, dims, value=value, **options)
+
+    def tabulated(self, tables: Sequence[Any], *, secret: Any = None, stored: str | None = None) -> Any:
+        """The tables of a plan; see `flou.describe.table.planned`."""
+        from flou.describe.table.planned import planned_tables
+
+        return planned_tables(self, tables, secret=secret, stored=stored)
 
     def public(self) -> Microdata:
         """What would be published: without identifiers and internal numbers, rows ordered by their values."""

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from flou.describe.hierarchy import Hierarchy
-from flou.engine.errors import FlouError, SchemaError, listed, paragraphs
+from flou.engine.errors import FlouError, ParameterError, SchemaError, did_you_mean, listed, paragraphs
 from flou.engine.parameters import Names, Parameters, Scalar, as_tuple
 from flou.engine.values import text_of
 
@@ -194,3 +194,20 @@ class Schema(Parameters):
         from flou.describe.schema_file import write_schema
 
         write_schema(self, path, overwrite=overwrite)
+
+
+def given_schema(schema: object, roles: Mapping[str, Any]) -> Schema:
+    """The schema that a user gave, whole or as roles by name."""
+    if schema is None:
+        known = list(Schema.model_fields)
+        for name in roles:
+            if name not in known:
+                raise ParameterError(f"Microdata has no role {name!r}.{did_you_mean(name, known)}")
+        return Schema(**roles)
+    if roles:
+        raise ParameterError("Give either schema= or roles by name, not both.")
+    if not isinstance(schema, Schema):
+        raise ParameterError(
+            f"schema= takes a flou.Schema, not {type(schema).__name__}; read one with flou.Schema.load."
+        )
+    return schema

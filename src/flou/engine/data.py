@@ -39,6 +39,8 @@ class Kin:
     original: Any = None
     #: The file as it was before a sample was drawn from it.
     frame: Any = None
+    #: The protected records that tables were made of; they are not released themselves.
+    records: Any = None
     #: Ratios of the plan's input that rules have put into the file so far.
     ratios: tuple[Any, ...] = ()
 
@@ -93,6 +95,8 @@ class Data(Protocol):
     def with_kin(self, **kin: Any) -> Any: ...
 
     def compacted(self) -> Any: ...
+
+    def tabulated(self, tables: Sequence[Any], *, secret: Any, stored: str | None) -> Any: ...
 
 
 def data_kind(data: object) -> DataKind | None:

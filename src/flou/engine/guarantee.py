@@ -24,6 +24,8 @@ class Guarantee:
     violations: Callable[[object], int]
     #: Whether it is proven on the file from which a later step drew a sample.
     on_frame: bool = False
+    #: Whether it is proven on the records that tables were made of.
+    on_records: bool = False
 
     def of_frame(self) -> Guarantee:
         """The same promise once a sample was drawn: it holds in the file that it was drawn from.
@@ -32,6 +34,15 @@ class Guarantee:
         it may be smaller.
         """
         return Guarantee(self.promise, lambda data: self.violations(data.kin.frame), on_frame=True)  # type: ignore[attr-defined]
+
+    def of_records(self) -> Guarantee:
+        """The same promise once tables were made: it holds of the records behind them."""
+        return Guarantee(
+            self.promise,
+            lambda data: self.violations(data.kin.records),  # type: ignore[attr-defined]
+            on_frame=self.on_frame,
+            on_records=True,
+        )
 
     def prove(self, data: object) -> Proof:
         """Check on data; raises when it does not hold."""
@@ -53,4 +64,6 @@ class Proof:
 
     def __str__(self) -> str:
         where = "the file that the sample was drawn from" if self.guarantee.on_frame else "the output"
+        if self.guarantee.on_records and not self.guarantee.on_frame:
+            where = "the records behind the tables"
         return f"{self.promise} (checked on {where})"

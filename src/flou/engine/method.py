@@ -70,13 +70,11 @@ class Method(Parameters):
         """Take the data out of a release and check their kind."""
         inner = data.data if isinstance(data, Release) else data
         if data_kind(inner) not in self.takes:
-            wanted = (
-                "Wrap a frame first: flou.Microdata(frame, keys=[…])."
-                if "microdata" in self.takes
-                else 'Make a table first: people.tabulate(["region", "sex"]).'
-            )
+            hint = "Wrap a frame first: flou.Microdata(frame, keys=[…])."
+            if "microdata" not in self.takes:
+                hint = 'Make a table first: people.tabulate(["region", "sex"]), or [[tabulate]] in a plan.'
             raise DataError(
-                f"{type(self).__name__} works on {' or '.join(self.takes)}, not on {type(inner).__name__}. {wanted}"
+                f"{type(self).__name__} works on {' or '.join(self.takes)}, not on {type(inner).__name__}. {hint}"
             )
         return inner
 
@@ -226,6 +224,8 @@ class Protection(Method):
         """What it keeps with these parameters."""
         return self.preserves
 
+    #: Whether its tables must carry cell keys, which come from record keys.
+    needs_keys: ClassVar[bool] = False
     #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
     chooses_keys: ClassVar[bool] = False
 

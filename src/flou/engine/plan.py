@@ -14,15 +14,19 @@ from typing import Any, TypeVar, cast
 
 from flou.engine import toml
 from flou.engine.attack import Attack
+from flou.engine.data import data_kind
 from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.native import require_engine
+from flou.engine.plan_check import check_tables, require_tables
 from flou.engine.progress import Progress, listening
 from flou.engine.registry import STAGES, Stage
 from flou.engine.release import Release
 from flou.engine.secret import Secret
 from flou.engine.steps import carry_out
+from flou.engine.table_steps import carry_out_tables
+from flou.engine.tabulation import RecordKeys, Tabulation, read_tabulations, tabulations
 from flou.engine.words import LANGUAGES
 
 M = TypeVar("M", bound=Method)
@@ -52,9 +56,10 @@ class SecretSource:
 
 @dataclass(frozen=True)
 class Output:
-    """`[output]`: the format of the protected file and the languages of the reports."""
+    """`[output]`: the format of the protected file or tables and the languages of the reports."""
 
-    format: str = "parquet"
+    #: Records are written as parquet and tables as csv where nothing else is said.
+    format: str | None = None
     languages: tuple[str, ...] = ("en",)
     #: Write a folder of files with so many rows each instead of one file.
     rows_per_part: int | None = None
@@ -63,8 +68,8 @@ class Output:
     table: str | None = None
 
 
-FORMATS = ("parquet", "csv", "arrow")
-SECTIONS = ("title", "data", "population", "secrets", *STAGES, "policy", "output")
+FORMATS = ("parquet", "csv", "arrow", "xlsx")
+SECTIONS = ("title", "data", "population", "secrets", "record_keys", *STAGES, "tabulate", "policy", "output")
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,10 @@ class Plan:
     measures: Sequence[RiskMeasure] = field(default=(), kw_only=True)
     attacks: Sequence[Attack] = field(default=(), kw_only=True)
     comparisons: Sequence[Utility] = field(default=(), kw_only=True)
+    #: The tables that are made of the protected records and published instead of them.
+    tables: Sequence[Tabulation] = field(default=(), kw_only=True)
+    #: Record keys that were drawn once and stored; without them lasting ones are made where a step needs them.
+    record_keys: RecordKeys | None = field(default=None, kw_only=True)
     #: A text, or one a language.
     title: str | Mapping[str, str] = field(default="", kw_only=True)
     data: DataSource | None = field(default=None, kw_only=True)
@@ -104,12 +113,20 @@ class Plan:
             for method in getattr(self, name):
                 if not isinstance(method, kind):
                     raise PlanError(f"A plan's {name} are objects of kind {kind.__name__}; given {method!r}.")
+        object.__setattr__(self, "tables", tabulations(self.tables))
+        check_tables(self)
+
+    @property
+    def file_format(self) -> str:
+        """The format of what is released."""
+        return self.output.format or ("csv" if self.tables else "parquet")
 
     def _check_sections(self) -> None:
         kinds = {
             "data": DataSource,
             "population": DataSource,
             "secrets": SecretSource,
+            "record_keys": RecordKeys,
             "policy": Mapping,
             "output": Output,
         }
@@ -124,10 +141,17 @@ class Plan:
         self._check_output()
 
     def protect(self, data: Any, *, secret: Secret | int | None = None, progress: Progress | None = None) -> Release:
-        """Carry the steps out in order and prove every guarantee on the final file."""
+        """Carry the steps out in order and prove every guarantee on what is released.
+
+        With tables, steps on records come first; the release is then the `Table`, or the `TableSet` of several.
+        """
         if progress is not None and not callable(progress):
             raise PlanError(f"progress= takes a function of (stage, done, total), not {progress!r}.")
         with listening(progress):
+            if self.tables:
+                return carry_out_tables(self.steps, self.tables, self.record_keys, data, Secret.of(secret))
+            if data_kind(data.data if isinstance(data, Release) else data) == "microdata":
+                require_tables(self)
             return carry_out(tuple(self.steps), data, Secret.of(secret))
 
     @classmethod
@@ -164,6 +188,10 @@ class Plan:
                 measures=_methods(table, "measure", RiskMeasure),
                 attacks=_methods(table, "attack", Attack),
                 comparisons=_methods(table, "compare", Utility),
+                tables=read_tabulations(table.get("tabulate", [])),
+                record_keys=_section(RecordKeys, table["record_keys"], "record_keys")
+                if "record_keys" in table
+                else None,
                 title=table.get("title", ""),
                 data=_section(DataSource, table["data"], "data") if "data" in table else None,
                 population=_section(DataSource, table["population"], "population") if "population" in table else None,
@@ -177,7 +205,7 @@ class Plan:
 
     def _check_output(self) -> None:
         wanted = self.output.format
-        if wanted not in FORMATS:
+        if wanted is not None and wanted not in FORMATS:
             raise PlanError(f"[output] asks for format {wanted!r}.{did_you_mean(wanted, FORMATS)}")
         languages = self.output.languages
         if not languages or set(languages) - set(LANGUAGES) or len(set(languages)) < len(languages):
@@ -212,7 +240,8 @@ class Plan:
         table: dict[str, Any] = {}
         if self.title:
             table["title"] = dict(self.title) if isinstance(self.title, Mapping) else self.title
-        for name, section in (("data", self.data), ("population", self.population), ("secrets", self.secrets)):
+        for name in ("data", "population", "secrets", "record_keys"):
+            section = getattr(self, name)
             if section is not None:
                 table[name] = {k: v for k, v in asdict(section).items() if v is not None}
         for name, methods in (
@@ -223,6 +252,8 @@ class Plan:
         ):
             if methods:
                 table[name] = [m.to_table(masked=masked) for m in methods]
+        if self.tables:
+            table["tabulate"] = [t.to_table() for t in self.tables]
         if self.policy is not None:
             table["policy"] = dict(self.policy)
         if self.output != Output():

@@ -34,6 +34,8 @@ def plan_schema() -> dict[str, Any]:
         "data": source,
         "population": source,
         "secrets": _table({"file": string, "environment": string}, []),
+        "record_keys": _table({"stored": string}, ["stored"]),
+        "tabulate": {"type": "array", "items": _tabulation()},
         "policy": {"type": "object"},
         "output": _table(
             {
@@ -59,6 +61,32 @@ def plan_schema() -> dict[str, Any]:
         "title": "Flou plan",
         **_table(sections, ["flou"]),
         "$defs": definitions,
+    }
+
+
+def _tabulation() -> dict[str, Any]:
+    """One table of a plan."""
+    name = {"type": "string", "minLength": 1}
+    names = {"type": "array", "items": name}
+    return {
+        **_table(
+            {
+                "dims": {"anyOf": [name, {**names, "minItems": 1}], "description": "the dimensions of the table"},
+                "name": {"type": "string", "description": "the name of its file"},
+                "value": {**name, "description": "a column of amounts to add up"},
+                "margins": {
+                    "anyOf": [{"type": "boolean"}, names],
+                    "description": "levels and totals, of all or of some",
+                },
+                "weight": {**name, "description": "a column of sampling weights"},
+                "holding": {**name, "description": "the column that says which records belong together"},
+                "largest": {"type": "integer", "minimum": 0, "maximum": 100},
+                "cells": {"enum": ["occupied", "all"]},
+                "total": {**name, "description": "the label of totals"},
+            },
+            ["dims"],
+        ),
+        "description": "A table of the protected records; where there is one, the records are not published.",
     }
 
 

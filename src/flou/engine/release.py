@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import polars as pl
 
 from flou.engine import native
+from flou.engine.comparison import ComparisonResult
+from flou.engine.data import data_kind
 from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.note import Note
-from flou.engine.result import Figure
+from flou.engine.result import Figure, Result
 from flou.engine.secret import Origin
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ class Step:
     random: bool
     seconds: float
     details: Mapping[str, Any] = field(default_factory=dict)
+    #: What it worked on.
+    unit: Literal["records", "cells"] = "records"
 
     def __getattr__(self, name: str) -> Any:
         figures, details = self.__dict__.get("figures", {}), self.__dict__.get("details", {})
@@ -75,7 +79,8 @@ class Step:
         return {**self.__dict__, "details": {}}
 
     def __repr__(self) -> str:
-        return f"Step({self.number}, {self.method!r}, records {self.n_records_before:,} → {self.n_records_after:,})"
+        size = f"{self.unit} {self.n_records_before:,} → {self.n_records_after:,}"
+        return f"Step({self.number}, {self.method!r}, {size})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +90,8 @@ class Trail:
     steps: tuple[Step, ...] = ()
     guarantees: tuple[Proof, ...] = ()
     secret_origin: Origin = "entropy"
+    #: Whether record keys were made from the secret: noise hangs on it although no step draws.
+    keyed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +118,8 @@ class Release:
 
     @property
     def random(self) -> bool:
-        """Whether any step drew at random; if none did, the release replays without its secret."""
-        return any(step.random for step in self.steps)
+        """Whether any step drew at random or goes by keys of the secret; else the release replays without it."""
+        return self.trail.keyed or any(step.random for step in self.steps)
 
     @property
     def test_only(self) -> bool:
@@ -134,6 +141,20 @@ class Release:
                   "n_dropped": pl.Int64, "n_values_before": pl.Int64, "n_values_after": pl.Int64}  # fmt: skip
         return native.like(pl.DataFrame(rows, schema=schema, orient="row"), self.data.native_kind)
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """All data whose measures speak of it: what is released, the frame of a sample, the records behind tables."""
+        kin = self.data.kin
+        found = (self.data, kin.frame, kin.records, None if kin.records is None else kin.records.kin.frame)
+        return tuple(part for part in found if part is not None)
+
+    def is_strange(self, result: Result) -> bool:
+        """Whether a result speaks of another release."""
+        measured = getattr(result, "data", None)
+        if result.measured_on == "original" and not isinstance(result, ComparisonResult):
+            return False
+        return measured is not None and all(measured is not part for part in self.parts)
+
     def __reduce__(self) -> NoReturn:
         raise DataError("A release holds checks that cannot leave the process: pickle its .data, or write it.")
 
@@ -142,7 +163,8 @@ class Release:
         return self.data.to_frame(reveal=reveal)
 
     def __repr__(self) -> str:
-        lines = [f"Release of {self.data.n_records:,} records after {len(self.steps)} steps"]
+        unit = "records" if data_kind(self.data) == "microdata" else "cells"
+        lines = [f"Release of {self.data.n_records:,} {unit} after {len(self.steps)} steps"]
         lines += [f"  {step!r}" for step in self.steps]
         lines += [f"  Guaranteed: {proof}" for proof in self.guarantees]
         return "\n".join(lines)

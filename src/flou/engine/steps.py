@@ -52,7 +52,7 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
     current = current.compacted()
     proofs = tuple(g.prove(current) for g in promised)
     origin = max(trail.secret_origin, secret.origin, key=_TRUST.index)
-    done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin)
+    done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, trail.keyed)
     return Release(data=current.with_trail(done), trail=done)
 
 
@@ -68,7 +68,9 @@ def _one_step(
         found, had = outcome.data.kin, before.kin
         frame = had.frame if found.frame is None else found.frame
         after = outcome.data.marked(**asdict(before.marks))
-        after = after.with_kin(original=had.original, frame=frame, ratios=found.ratios or had.ratios)
+        after = after.with_kin(
+            original=had.original, frame=frame, records=had.records, ratios=found.ratios or had.ratios
+        )
         for guarantee in outcome.guarantees:
             guarantee.prove(after)
     step = Step(
@@ -82,6 +84,7 @@ def _one_step(
         random=draws.used,
         seconds=time.perf_counter() - started,
         details=outcome.details,
+        unit="records" if data_kind(before) == "microdata" else "cells",
     )
     return step, after, outcome.guarantees
 

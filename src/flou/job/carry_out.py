@@ -19,8 +19,10 @@ from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.secret import Secret
 from flou.engine.steps import carry_out as protect_steps
+from flou.engine.table_steps import works_on_tables
 from flou.engine.values import settings_text
 from flou.job.source import find_secret, plan_data, plan_population
+from flou.job.tables import Stages, measure_tables, require_file_names
 from flou.reporting.document import Report
 
 
@@ -80,6 +82,7 @@ def carry_out(
         if policy is not None:
             _require_measured(policy, plan)
         _require_population(plan)
+        require_file_names(plan)
         key = find_secret(secret, plan)
         tell("read", 0, 1)
         original = plan_data(plan, engine)
@@ -93,15 +96,17 @@ def carry_out(
         release = plan.protect(original, secret=key)
         clock.lap("protect")
         public = _as_released(plan, population)
-        frame = release.data.kin.frame
+        stages = Stages.of(plan, original, release)
+        frame = stages.frame
         sampled_from = _measured(plan, frame, original, public, "of the frame") if frame is not None else []
-        after = _measured(plan, release, original, public, "after")
+        after = _measured(plan, stages.records, original, public, "after") if stages.records is not None else []
+        of_tables = measure_tables(plan, stages)
         clock.lap("measure after")
-        attacks = [a.run(release, truth=original, secret=key) for a in plan.attacks]
+        attacks = [a.run(after, truth=truth, secret=key) for a in plan.attacks for truth, after in stages.of_method(a)]
         clock.lap("attack")
-        comparisons = [c.compare(original, release) for c in plan.comparisons]
+        comparisons = [c.compare(*pair) for c in plan.comparisons for pair in stages.of_method(c)]
         clock.lap("compare")
-        results = (*before, *sampled_from, *after, *attacks, *comparisons)
+        results = (*before, *sampled_from, *after, *of_tables, *attacks, *comparisons)
         verdict = policy.judge(*results, release) if policy else _no_policy()
         changed = profile.changes_since(former) if former is not None else None
         return Done(plan, original, release, results, verdict, policy, key, profile, changed, tuple(clock.timings))
@@ -152,7 +157,7 @@ def _require_recodable(plan: Plan, keys: Sequence[str]) -> None:
 
 def _require_compared(plan: Plan, original: Microdata) -> None:
     """A misspelt column of a comparison would be found after all the work: look for it before."""
-    for comparison in plan.comparisons:
+    for comparison in (c for c in plan.comparisons if not (plan.tables and works_on_tables(c))):
         for parameter in ("column", "outcome", "columns", "on", "by"):
             held = getattr(comparison, parameter, None) or ()
             names = (held,) if isinstance(held, str) else tuple(held)
@@ -163,7 +168,7 @@ def _as_released(plan: Plan, population: Microdata | None) -> Microdata | None:
     """The public table with its keys recoded as the plan recodes those of the file."""
     if population is None:
         return None
-    steps = tuple(s for s in plan.steps if s.recodes in population.columns)
+    steps = tuple(s for s in plan.steps if not works_on_tables(s) and s.recodes in population.columns)
     recoded: Microdata = protect_steps(steps, population, Secret.generate()).data
     return recoded
 
@@ -171,10 +176,11 @@ def _as_released(plan: Plan, population: Microdata | None) -> Microdata | None:
 def _measured(
     plan: Plan, data: Microdata | Release, original: Microdata | None, population: Microdata | None, when: str
 ) -> list[Result]:
-    """What the plan measures, each against what it compares with; the original has nothing to be compared with."""
+    """What the plan measures on records, each against what it compares with; the original has nothing to compare."""
     out: list[Result] = []
-    for i, measure in enumerate(plan.measures):
-        tell(f"measure {when}: {measure.name()}", i, len(plan.measures))
+    planned = [m for m in plan.measures if not (plan.tables and works_on_tables(m))]
+    for i, measure in enumerate(planned):
+        tell(f"measure {when}: {measure.name()}", i, len(planned))
         against = {"original": original, "population": population, None: None}[measure.compares_with]
         if against is None and measure.needs_against and measure.compares_with == "original":
             continue

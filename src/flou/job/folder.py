@@ -20,6 +20,8 @@ import polars as pl
 from flou._version import __version__
 from flou.decide.verdict import Decision
 from flou.describe.files import write
+from flou.describe.table.table import Table
+from flou.describe.table.table_set import TableSet
 from flou.engine.errors import OutputError, listed
 from flou.engine.native import first_line
 from flou.engine.progress import Progress, listening, tell
@@ -103,8 +105,7 @@ def _fill(done: Done, folder: Path) -> None:
         public = folder / "public"
         public.mkdir()
         tell("write data", 0, 1)
-        output = done.plan.output
-        write(done.release, public / f"data.{output.format}", rows_per_part=output.rows_per_part)
+        _write_release(done, public)
     for i, language in enumerate(languages):
         tell("write reports", i, n_pages)
         done.report.save(internal / f"report.{language}.html", language=language, audience="internal")
@@ -115,6 +116,16 @@ def _fill(done: Done, folder: Path) -> None:
     )
     (internal / _PROFILE).write_text(done.profile.to_json(), encoding="utf-8")
     (internal / "log.txt").write_text(_log(done), encoding="utf-8")
+
+
+def _write_release(done: Done, public: Path) -> None:
+    """The protected records; where the plan makes tables, those alone."""
+    output, data = done.plan.output, done.release.data
+    if isinstance(data, Table | TableSet):
+        tables = TableSet.of([data.with_changes(name=data.name or "table")]) if isinstance(data, Table) else data
+        tables.write(public / "tables", kind=done.plan.file_format)
+    else:
+        write(done.release, public / f"data.{done.plan.file_format}", rows_per_part=output.rows_per_part)
 
 
 def _fill_table(done: Done, *, replace: bool) -> None:
@@ -135,8 +146,8 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
         "secret": {"origin": done.secret.origin, "replayable": done.secret.replayable},
         "results": [r.to_dict() for r in done.results],
         "steps": [
-            {"method": s.method.name(), "settings": s.method.shown_settings(), "records_before": s.n_records_before,
-             "records_after": s.n_records_after, "figures": dict(s.figures)}
+            {"method": s.method.name(), "settings": s.method.shown_settings(), f"{s.unit}_before": s.n_records_before,
+             f"{s.unit}_after": s.n_records_after, "figures": dict(s.figures)}
             for s in done.release.steps
         ],
         "guarantees": [str(g) for g in done.release.guarantees],

@@ -22,7 +22,7 @@ from flou.engine.errors import OutputError, ParameterError
 from flou.engine.note import Note
 from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
-from flou.engine.result import Result, RiskResult
+from flou.engine.result import Result
 from flou.engine.values import settings_text
 from flou.engine.words import LANGUAGES, Words
 from flou.reporting.content import Content
@@ -50,10 +50,9 @@ class Report:
             raise ParameterError("Report takes the original Microdata and the Release made from it.")
         if not isinstance(results, list | tuple) or not all(isinstance(r, Result) for r in results):
             raise ParameterError("results= takes a list of the results of measures, attacks and comparisons.")
-        own = (release.data, release.data.kin.frame)
-        if any(isinstance(r, RiskResult) and r.data.released and r.data not in own for r in results):
+        if any(release.is_strange(r) for r in results if not isinstance(r, ComparisonResult)):
             raise ParameterError("results= holds the result of another release: measure this one.")
-        if any(isinstance(r, ComparisonResult) and r.data is not release.data for r in results):
+        if any(release.is_strange(r) for r in results if isinstance(r, ComparisonResult)):
             raise ParameterError("results= holds the comparison of another release: compare this one.")
         if not isinstance(title, str | Mapping):
             raise ParameterError(f"title= is a text, or one a language; given {title!r}.")

@@ -63,6 +63,7 @@ class CellKey(CountProtection):
 
     title: ClassVar[str] = "cell key method"
     reference: ClassVar[str] = "fraser2005"
+    needs_keys: ClassVar[bool] = True
 
     D: int | None = Field(None, description="largest deviation of a count")
     V: float | None = Field(None, description="variance of the deviation, at most")

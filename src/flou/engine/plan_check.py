@@ -1,0 +1,62 @@
+"""What a plan with tables must be: steps in an order that can be carried out, nothing that needs what is not there.
+
+Found when the plan is read, before any file is opened: a step or measure that meets the wrong kind of data would stop
+the work half-way, and records that a plan was not meant to publish must not leave by a forgotten section.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flou.engine.errors import PlanError
+from flou.engine.table_steps import require_order, works_on_tables
+
+if TYPE_CHECKING:
+    from flou.engine.plan import Plan
+
+_NEXT = 'add [[tabulate]] with dims = ["region", "sex"], or leave it out'
+
+
+def check_tables(plan: Plan) -> None:
+    """Everything about tables that can be seen without data."""
+    require_order(plan.steps)
+    output = plan.output
+    if not plan.tables:
+        if plan.data is not None:
+            require_tables(plan)
+        if plan.record_keys is not None:
+            raise PlanError(f"[record_keys] is for tables, but the plan makes none: {_NEXT}.")
+        if output.format == "xlsx":
+            raise PlanError('[output] format = "xlsx" is for tables; records are written as parquet, csv or arrow.')
+        return
+    for word in ("rows_per_part", "database"):
+        if getattr(output, word) is not None:
+            raise PlanError(
+                f"[output] {word} is for records, but the plan publishes tables, each in a file: leave it out."
+            )
+    _require_changed_records(plan)
+
+
+def require_tables(plan: Plan) -> None:
+    """Methods for tables need some."""
+    for section, methods in (
+        ("protect", plan.steps),
+        ("measure", plan.measures),
+        ("attack", plan.attacks),
+        ("compare", plan.comparisons),
+    ):
+        for method in methods:
+            if "microdata" not in method.takes:
+                raise PlanError(f"[[{section}]] {method.name()} works on tables, but the plan makes none: {_NEXT}.")
+
+
+def _require_changed_records(plan: Plan) -> None:
+    """Two equal files compare as equal, which says nothing of the tables."""
+    if any(not works_on_tables(s) for s in plan.steps):
+        return
+    for method in plan.comparisons:
+        if not works_on_tables(method):
+            raise PlanError(
+                f"[[compare]] {method.name()} compares records before and after, but the plan has no step that changes "
+                "records: compare the tables, such as by within_distance, or leave it out."
+            )

@@ -67,15 +67,24 @@ def run_plan(
 def _show_done(done: Done) -> None:
     """What each step has to say, and each result."""
     screen = console()
-    n_in, n_out = done.original.n_records, done.release.data.n_records
-    screen.print(f"{n_in:,} records in, {n_out:,} in the release")
+    screen.print(f"{done.original.n_records:,} records in, {_size(done)}")
     for step in done.release.steps:
         for note in step.notes:
             hanging(screen, f"{step.method.name()}: ", str(note))
     _show_changes(done.changed)
     for result in done.results:
-        head = f"{result.method} ({settings_text(result.settings)}) on the {result.measured_on}"
+        settings = settings_text(result.settings)
+        head = f"{result.method}{f' ({settings})' if settings else ''} on the {result.measured_on}"
         screen.print(f"{head}:\n  {figure_text(result.headline)} {result.value_label}")
+
+
+def _size(done: Done) -> str:
+    """How large the release is, as it would be published."""
+    data = done.release.data
+    if not done.plan.tables:
+        return f"{data.n_records:,} in the release"
+    n_tables = len(done.plan.tables)
+    return f"{data.public().n_cells:,} published cells in {n_tables} {'table' if n_tables == 1 else 'tables'}"
 
 
 def _show_changes(changed: Sequence[Note] | None) -> None:

@@ -46,6 +46,13 @@ class Audience:
     def n_released(self) -> int:
         return int(self.release.data.n_records)
 
+    @property
+    def records(self) -> Microdata:
+        """The protected records: the release, or those that its tables were made of."""
+        data = self.release.data
+        found: Microdata = data if isinstance(data, Microdata) else data.kin.records
+        return found
+
     def label(self, column: str) -> str:
         return self.original.schema.label(column, self.words.language)
 

@@ -13,10 +13,11 @@ from flou.describe.overview import ColumnOverview, Overview
 from flou.engine.comparison import ComparisonResult
 from flou.engine.guarantee import Proof
 from flou.engine.release import Step
-from flou.engine.result import Result, RiskResult
+from flou.engine.result import Result
 from flou.engine.values import settings_text
 from flou.reporting.glossary import Term, glossary
-from flou.reporting.risk_section import RiskSection
+from flou.reporting.risk_section import Pair, RiskSection, is_measure
+from flou.reporting.table_section import speaks_of_tables
 from flou.reporting.utility_section import UtilitySection
 from flou.risk.attacks import left_open
 
@@ -46,12 +47,18 @@ class Content(RiskSection, UtilitySection):
             Decision.REVIEW: "Somebody must look at it before the file is published.",
             Decision.WITHHOLD: "The file must not be published.",
         }
+        if self.tables:
+            meaning = {
+                Decision.RELEASE: "The tables may be published.",
+                Decision.REVIEW: "Somebody must look at them before the tables are published.",
+                Decision.WITHHOLD: "The tables must not be published.",
+            }
         return self.words(meaning[decision])
 
     @cached_property
     def file(self) -> Overview:
-        """The original in the internal version, the released file in the public one."""
-        data: Microdata = self.release.data.public() if self.public else self.original
+        """The original in the internal version, the released file in the public one, which has none beside tables."""
+        data: Microdata = self.records.public() if self.public else self.original
         return data.describe()
 
     def size(self) -> str:
@@ -73,16 +80,28 @@ class Content(RiskSection, UtilitySection):
         return f"{size} {keys}"
 
     def published(self, column: str) -> bool:
+        if self.tables:
+            return any(
+                shown in (column, f"{column}@{shown.rpartition('@')[2]}") for t in self.tables for shown in t.columns
+            )
         return column in self.release.data.columns and column not in self.release.data.schema.hidden
+
+    @property
+    def leading_pairs(self) -> list[Pair]:
+        """The measure whose figures head the page: of tables the first that speaks of them."""
+        found = [p for p in self.pairs if speaks_of_tables(p.any)] if self.tables else self.pairs
+        return found[:1]
 
     @property
     def others(self) -> list[Result]:
         """Results of attacks."""
-        return [r for r in self.results if not isinstance(r, RiskResult | ComparisonResult)]
+        return [r for r in self.results if not isinstance(r, ComparisonResult) and not is_measure(r)]
 
     def limits(self) -> list[str]:
         """What the verdict does not say, for those who sign."""
         words = self.words
+        if self.tables:
+            return self.table_limits()
         out = []
         # of a sample the frame protects: that is where measures close attacks
         judged = "release" if self.release.data.kin.frame is None else "frame"
@@ -121,9 +140,14 @@ class Content(RiskSection, UtilitySection):
                 "title": self.words(step.method.title or step.method.name()),
                 "name": step.method.name(),
                 "settings": settings_text(self._settings(step.method.shown_settings())),
-                "changed": self._changed_columns(step) if self.public else self._changed_values(step),
+                "changed": self._changed(step),
                 "notes": [self.note(n) for n in step.notes if not (self.public and n.internal)],
             }
+
+    def _changed(self, step: Step) -> list[str]:
+        if step.unit == "cells":
+            return self.changed_counts(step)
+        return self._changed_columns(step) if self.public else self._changed_values(step)
 
     def _settings(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Parameters for the audience: a mapping lists values of the original, which the public does not see."""
@@ -162,7 +186,16 @@ class Content(RiskSection, UtilitySection):
         """What was promised and proven, by the file that it holds for."""
         held = self.release.guarantees
         parts = (
-            ("Guarantees, checked on the final file", [p for p in held if not p.guarantee.on_frame]),
+            (
+                "Guarantees, checked on the published tables"
+                if self.tables
+                else "Guarantees, checked on the final file",
+                [p for p in held if not p.guarantee.on_frame and not p.guarantee.on_records],
+            ),
+            (
+                "Guarantees, checked on the records behind the tables",
+                [p for p in held if not p.guarantee.on_frame and p.guarantee.on_records],
+            ),
             (
                 "Guarantees, checked on the file that the sample was drawn from",
                 [p for p in held if p.guarantee.on_frame],

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from flou.engine import registry
 from flou.engine.charts import to_svg
 from flou.engine.result import Result, RiskResult
 from flou.engine.values import Proportion
-from flou.reporting.audience import Audience
 from flou.reporting.charts import senses_chart
 from flou.reporting.senses import Sense, five_senses
+from flou.reporting.table_section import TableSection, speaks_of_tables
 from flou.risk.micro.frequency import MISSING
 from flou.risk.micro.k_anonymity import KAnonymity
 
@@ -45,7 +46,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class RiskSection(Audience):
+class RiskSection(TableSection):
     """Risk before and after protection."""
 
     @cached_property
@@ -53,13 +54,20 @@ class RiskSection(Audience):
         """Risk measures, before and after matched by method and settings; the public version has no before."""
         found: dict[str, Pair] = {}
         for result in self.results:
-            if not isinstance(result, RiskResult):
+            if not is_measure(result) or (self.public and not self._published(result)):
                 continue
             name = f"{result.method} {sorted(result.settings.items(), key=str)}"
             place = {"original": "before", "frame": "frame", "release": "after"}[result.measured_on]
             if place != "before" or not self.public:
                 found[name] = replace(found.get(name, Pair()), **{place: result})
         return list(found.values())
+
+    def _published(self, result: Result) -> bool:
+        """Whether it was measured on what is published: records behind tables are not."""
+        return not self.tables or (speaks_of_tables(result) and not self.figures_withheld)
+
+    def risk_notes(self, result: Result) -> list[str]:
+        return [self.note(n) for n in result.notes if not (self.public and n.internal)]
 
     def figures(self, pair: Pair) -> Iterator[tuple[str, list[str]]]:
         """Label of each figure of a measure, and its value in each file that was measured."""
@@ -79,6 +87,8 @@ class RiskSection(Audience):
         A highest risk of 1 is a class of one, and an expected number is a count under another name.
         """
         held = result.figures[name]
+        if speaks_of_tables(result):
+            return isinstance(held, Proportion)
         if isinstance(held, Proportion):
             return not name.startswith("contribution_")
         if held is None:
@@ -123,12 +133,14 @@ class RiskSection(Audience):
         drawn = [
             (c, r)
             for c, r in zip(captions, (pair.before, pair.frame, pair.after), strict=True)
-            if isinstance(r, RiskResult) and r.chart is not None
+            if getattr(r, "chart", None) is not None and isinstance(r, Result)
         ]
+        if speaks_of_tables(pair.any):  # drawn to one scale, and from the true counts: for the office alone
+            return [] if self.public else [(c, to_svg(_plot(r, self.words.language))) for c, r in drawn]
         min_count = self.min_count if self.public else 1
-        tops = [_top(result.plot(min_count=min_count).to_dict()) for _, result in drawn]
+        tops = [_top(_plot(result, min_count=min_count).to_dict()) for _, result in drawn]
         top = math.ceil(max(tops, default=0.0) * 10) / 10
-        return [(c, to_svg(r.plot(self.words.language, min_count=min_count, top=top))) for c, r in drawn]
+        return [(c, to_svg(_plot(r, self.words.language, min_count=min_count, top=top))) for c, r in drawn]
 
     def senses(self, pair: Pair) -> list[Sense]:
         """The first k-anonymity of the report under every way of counting undetermined values."""
@@ -136,7 +148,7 @@ class RiskSection(Audience):
         if pair is not next((p for p in self.pairs if p.any.method == KAnonymity.name()), None):
             return []
         measure = KAnonymity(**{**shown.settings, "missing": MISSING[0]})
-        return five_senses(measure, None if self.public else self.original, self.release.data)
+        return five_senses(measure, None if self.public else self.original, self.records if pair.after else None)
 
     def senses_chart(self, senses: list[Sense]) -> str:
         chart = senses_chart(senses, self.words.language)
@@ -145,7 +157,7 @@ class RiskSection(Audience):
     def sense_share(self, share: float | None, *, after: bool) -> str:
         if share is None:
             return self.words("cannot be counted")
-        total = self.n_released if after else self.original.n_records
+        total = self.records.n_records if after else self.original.n_records
         return self.share(round(share * total), total)
 
     def smallest(self, frequency: int | None, settings: dict[str, Any], name: str = "k") -> str:
@@ -178,6 +190,15 @@ class RiskSection(Audience):
         if isinstance(value, float) and column not in self.original.columns:
             return self.words.number(value)
         return self.original.schema.value_label(column, value, self.words.language)
+
+
+def is_measure(result: Result) -> bool:
+    """Whether it is the result of a risk measure, of records or of tables."""
+    return isinstance(result, RiskResult) or result.method in registry.names("measure")
+
+
+def _plot(result: Any, *arguments: Any, **options: Any) -> Any:
+    return result.plot(*arguments, **options)
 
 
 def _top(chart: dict[str, Any]) -> float:

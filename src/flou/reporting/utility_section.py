@@ -14,20 +14,22 @@ from flou.engine.charts import to_svg
 from flou.engine.comparison import MOST_LINES, ComparisonResult, Detail, Shown, number_text
 from flou.engine.result import Figure
 from flou.engine.values import Proportion, settings_text
-from flou.reporting.audience import Audience
+from flou.reporting.table_section import TableSection, speaks_of_tables
 
 #: Figures that count records; others count columns or coefficients, which are no secret.
 _RECORDS = ("n_released", "n_incomplete")
 
 
 @dataclass(frozen=True)
-class UtilitySection(Audience):
+class UtilitySection(TableSection):
     """Comparisons of the release with the original."""
 
     @property
     def comparisons(self) -> list[ComparisonResult]:
         """Those that were made; a file of very few people is compared with nothing in public."""
         found = [r for r in self.results if isinstance(r, ComparisonResult)]
+        if self.public and self.tables:  # the records behind tables are not published
+            found = [] if self.figures_withheld else [r for r in found if speaks_of_tables(r)]
         few = min(self.original.n_records, self.n_released) < self.min_count
         return [] if self.public and few else found
 

@@ -14,6 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Optional, cast
 import typer
 
 from flou._version import __version__
+from flou.cli.arguments import (
+    METHOD_OPTIONS,
+    Decimal,
+    Delimiter,
+    Encoding,
+    EngineName,
+    Keys,
+    PlanFile,
+    SchemaFile,
+    SecretFile,
+    Sheet,
+    Source,
+    Table,
+)
+from flou.cli.table_commands import calibrate, table
 from flou.engine.errors import FlouError, Interrupted
 
 if TYPE_CHECKING:
@@ -29,19 +44,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-_METHOD_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
-
-Source = Annotated[str, typer.Argument(help="File, folder, pattern, postgresql://… or dataset:NAME.")]
-SchemaFile = Annotated[str | None, typer.Option("--schema", help="Schema file (TOML) that says what each column is.")]
-EngineName = Annotated[Optional[str], typer.Option("--engine", help="polars (default), duckdb, spark or spark://….")]  # noqa: UP045
-Delimiter = Annotated[Optional[str], typer.Option("--delimiter", help="Delimiter of a CSV file.")]  # noqa: UP045
-Encoding = Annotated[Optional[str], typer.Option("--encoding", help="Encoding of a CSV file.")]  # noqa: UP045
-Table = Annotated[Optional[str], typer.Option("--table", help="Table of a database.")]  # noqa: UP045
-Sheet = Annotated[Optional[str], typer.Option("--sheet", help="Sheet of an Excel file.")]  # noqa: UP045
-Keys = Annotated[Optional[str], typer.Option("--keys", help="Key columns, by commas, instead of a schema.")]  # noqa: UP045
-Decimal = Annotated[Optional[str], typer.Option("--decimal", help='Decimal mark of a CSV file: "." or ",".')]  # noqa: UP045
-SecretFile = Annotated[Optional[str], typer.Option("--secret", help="Secret file; before the plan's own.")]  # noqa: UP045
-PlanFile = Annotated[str, typer.Argument(help="Plan file (TOML).")]
 
 
 @app.callback(invoke_without_command=True)
@@ -83,7 +85,7 @@ def describe(
         typer.echo(f"Written: {save_schema}. Give each column its role: key, sensitive, identifier, id, weight, …")
 
 
-@app.command(context_settings=_METHOD_OPTIONS)
+@app.command(context_settings=METHOD_OPTIONS)
 def risk(
     context: typer.Context,
     source: Source,
@@ -119,7 +121,7 @@ def risk(
     show_result(measure.measure(data, against=other))
 
 
-@app.command(context_settings=_METHOD_OPTIONS)
+@app.command(context_settings=METHOD_OPTIONS)
 def protect(
     context: typer.Context,
     source: Source,
@@ -153,6 +155,10 @@ def protect(
     show_release(release)
     if out is not None:
         typer.echo(f"Written: {flou.write(release, out)} (no policy has judged it)")
+
+
+app.command(context_settings=METHOD_OPTIONS)(table)
+app.command()(calibrate)
 
 
 @app.command()

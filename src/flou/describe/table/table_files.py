@@ -46,17 +46,24 @@ def read_table(
 
 def write_table(table: Table, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write what would be published of one table."""
-    target = checked_path(path, "A file to write", OutputError)
+    target = require_table_file(path, overwrite=overwrite)
     suffix = target.suffix.lower()
-    if suffix not in (*WRITTEN, _EXCEL):
-        raise ParameterError(f"{str(path)!r} cannot be a table's file: .csv, .parquet, .arrow or .xlsx can.")
-    _require_folder(target)
     shown = table.public().shown_cells()
     with written_whole(target, overwrite=overwrite) as file:
         if suffix == _EXCEL:
             _write_workbook({table.name or "table": shown}, file)
         else:
             write_file(iter([shown]), shown.schema, file, WRITTEN[suffix])
+
+
+def require_table_file(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+    """Refuse a target that a table cannot be written to, before any work is done."""
+    target = checked_path(path, "A file to write", OutputError)
+    if target.suffix.lower() not in (*WRITTEN, _EXCEL):
+        raise ParameterError(f"{str(path)!r} cannot be a table's file: .csv, .parquet, .arrow or .xlsx can.")
+    _require_folder(target)
+    require_new(target, overwrite=overwrite)
+    return target
 
 
 def write_tables(tables: TableSet, target: str | PathLike[str], *, kind: str = "csv", overwrite: bool = False) -> None:

@@ -1,0 +1,137 @@
+"""`flou table`: a table of records, protected or not, and its first lines within 80 columns.
+
+A table that nothing protects may be looked at, which the office needs in order to choose a protection; it is written
+to a file only when that is asked for by name, since a file goes further than a screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.console import Console
+from rich.table import Table as Lines
+
+from flou.cli.data import DataSource, load
+from flou.cli.options import method_from_options
+from flou.cli.show import console, hanging, show_release
+from flou.describe.table.table import FIGURES, Table
+from flou.describe.table.table_files import require_table_file
+from flou.engine.errors import ParameterError
+from flou.engine.plan import Plan
+from flou.engine.table_steps import works_on_tables
+from flou.engine.tabulation import RecordKeys, Tabulation
+from flou.engine.values import figure_text
+from flou.job.source import find_secret
+
+if TYPE_CHECKING:
+    from flou.engine.method import Protection
+
+_LINES_SHOWN = 15
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A table as the command line asks for it."""
+
+    dims: str
+    value: str | None = None
+    margins: bool = True
+    weight: str | None = None
+    holding: str | None = None
+    cells: str = "occupied"
+
+    def tabulation(self) -> Tabulation:
+        """The same as a plan has it; dimensions stand apart by commas."""
+        dims = [part.strip() for part in self.dims.split(",")]
+        if self.cells not in ("occupied", "all"):
+            raise ParameterError(f"--cells {self.cells} is not known; use occupied or all.")
+        if not all(dims):
+            raise ParameterError(f'--dims {self.dims!r} has an empty dimension: --dims "region>department, sex".')
+        return Tabulation(dims, "", self.value, self.margins, self.weight, self.holding, cells=self.cells)  # type: ignore[arg-type]
+
+
+def make_table(
+    where: DataSource,
+    asked: Asked,
+    method: str | None,
+    arguments: list[str],
+    *,
+    record_keys: str | None,
+    secret: str | None,
+    out: str | None,
+    unprotected: bool,
+) -> None:
+    """Make the table, show it, and write it where it may be."""
+    protection = _protection(method, arguments)
+    if out is not None:
+        if protection is None and not unprotected:
+            raise ParameterError(
+                f"--out {out} would write a table that nothing protects, and files go further than screens. Protect "
+                "it, --protect cell_key --D 5 --V 2, or say --unprotected: the file is then for the office alone."
+            )
+        require_table_file(out)
+    if protection is not None and unprotected:
+        raise ParameterError("--unprotected goes with a table that has no --protect.")
+    tabulation, key = asked.tabulation(), find_secret(secret)
+    keys = None if record_keys is None else RecordKeys(record_keys)
+    data = load(where, None)
+    if protection is None:
+        if keys is not None:
+            raise ParameterError("--record-keys is for a protection that goes by them: --protect cell_key.")
+        made: Table = data.tabulate(**tabulation.options())
+        show_table(made)
+        console().print("Not protected: for the office alone.")
+    else:
+        release = Plan([protection], tables=[tabulation], record_keys=keys).protect(data, secret=key)
+        made = release.data
+        show_table(made)
+        show_release(release)
+    if out is not None:
+        made.write(out)
+        remark = "not protected" if protection is None else "no policy has judged it"
+        console().print(f"Written: {out} ({remark})", soft_wrap=True)
+
+
+def _protection(method: str | None, arguments: list[str]) -> Protection | None:
+    if method is None:
+        if arguments:
+            raise ParameterError(f"{arguments[0]!r} is not understood: parameters go with --protect METHOD.")
+        return None
+    found = cast("Protection", method_from_options("protect", method, arguments))
+    if not works_on_tables(found):
+        raise ParameterError(f"--protect {method} works on records, not on tables: use flou protect, or a plan.")
+    return found
+
+
+def show_table(table: Table) -> None:
+    """The first lines as they would be published, and how many cells there are."""
+    out, shown = console(), table.public()
+    frame = shown.shown_cells()
+    columns = [c for c in frame.columns if c != "status"]
+    lines = Lines(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        lines.add_column(column, justify="right" if column in FIGURES else "left", overflow="ellipsis", no_wrap=True)
+    for row in frame.select(columns).head(_LINES_SHOWN).iter_rows():
+        lines.add_row(*(_text(value) for value in row))
+    _print_within(out, lines)
+    left = frame.height - _LINES_SHOWN
+    if left > 0:
+        out.print(f"… {left:,} more")
+    n_zero, n_structural = (int((shown.status == word).sum()) for word in ("zero", "structural"))
+    parts = [f"{frame.height:,} cells"]
+    if table.listed == "all":
+        parts.append(f"{n_zero:,} of them shown as zero")
+        if n_structural:
+            parts.append(f"{n_structural:,} structural zeros")
+    elif table.hides_zeros:
+        parts.append(f"{table.n_cells - frame.height:,} more that somebody is in are shown as zero and left out")
+    hanging(out, "", "; ".join(parts))
+
+
+def _print_within(out: Console, lines: Lines) -> None:
+    out.print(lines, width=min(out.width, 80))
+
+
+def _text(value: Any) -> str:
+    return "–" if value is None else value if isinstance(value, str) else figure_text(value)

@@ -124,6 +124,8 @@ def _html(found: Calibration, words: Words) -> str:
         f"<figure>{to_svg(found.plot(words.language, kind=kind))}</figure>" for kind in ("frontier", "priors")
     )
     return (
-        f'<!doctype html>\n<html lang="{words.language}"><head><meta charset="utf-8"><title>{title}</title></head>\n'
-        f'<body style="font-family:sans-serif;max-width:60rem;margin:2rem auto">\n{charts}\n</body></html>\n'
+        f'<!doctype html>\n<html lang="{words.language}"><head><meta charset="utf-8"><title>{title}</title>'
+        "<style>body { font-family: sans-serif; max-width: 60rem; margin: 2rem auto } svg { overflow: visible }</style>"
+        "</head>\n"
+        f"<body>\n{charts}\n</body></html>\n"
     )

@@ -9,9 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from rich.console import Console
-from rich.table import Table as Lines
-
 from flou.cli.data import DataSource, load
 from flou.cli.options import method_from_options
 from flou.cli.show import console, hanging, show_release
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from flou.engine.method import Protection
 
 _LINES_SHOWN = 15
+_WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -109,12 +107,15 @@ def show_table(table: Table) -> None:
     out, shown = console(), table.public()
     frame = shown.shown_cells()
     columns = [c for c in frame.columns if c != "status"]
-    lines = Lines(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        lines.add_column(column, justify="right" if column in FIGURES else "left", overflow="ellipsis", no_wrap=True)
-    for row in frame.select(columns).head(_LINES_SHOWN).iter_rows():
-        lines.add_row(*(_text(value) for value in row))
-    _print_within(out, lines)
+    rows = [[_text(value) for value in row] for row in frame.select(columns).head(_LINES_SHOWN).iter_rows()]
+    is_figure = [c in FIGURES for c in columns]
+    widths = _fitted([max(len(line[j]) for line in [columns, *rows]) for j in range(len(columns))], is_figure)
+    for line in [columns, *rows]:
+        cells = (
+            cell.rjust(w) if figure else _cut(cell, w).ljust(w)
+            for cell, w, figure in zip(line, widths, is_figure, strict=True)
+        )
+        out.print("  ".join(cells).rstrip(), style="bold" if line is columns else None, soft_wrap=True)
     left = frame.height - _LINES_SHOWN
     if left > 0:
         out.print(f"… {left:,} more")
@@ -129,8 +130,17 @@ def show_table(table: Table) -> None:
     hanging(out, "", "; ".join(parts))
 
 
-def _print_within(out: Console, lines: Lines) -> None:
-    out.print(lines, width=min(out.width, 80))
+def _fitted(widths: list[int], is_figure: list[bool]) -> list[int]:
+    """Widths that fit a line: the widest label gives way first, figures never."""
+    widths, room = list(widths), _WIDTH - 2 * (len(widths) - 1)
+    labels = [j for j, figure in enumerate(is_figure) if not figure]
+    while sum(widths) > room and any(widths[j] > 1 for j in labels):
+        widths[max(labels, key=lambda j: widths[j])] -= 1
+    return widths
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _text(value: Any) -> str:

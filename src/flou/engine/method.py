@@ -72,7 +72,7 @@ class Method(Parameters):
         if data_kind(inner) not in self.takes:
             hint = "Wrap a frame first: flou.Microdata(frame, keys=[…])."
             if "microdata" not in self.takes:
-                hint = 'Make a table first: people.tabulate(["region", "sex"]), or [[tabulate]] in a plan.'
+                hint = 'Make a table first: people.tabulate(["region", "sex"]), flou table, or [[tabulate]] in a plan.'
             raise DataError(
                 f"{type(self).__name__} works on {' or '.join(self.takes)}, not on {type(inner).__name__}. {hint}"
             )

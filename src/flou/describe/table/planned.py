@@ -14,7 +14,7 @@ from flou.describe.keyed import record_keys
 from flou.describe.microdata import Microdata
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
-from flou.describe.table.tabulate import tabulate_many
+from flou.describe.table.tabulate import check_spec, tabulate_many
 from flou.engine.errors import DataError
 from flou.engine.secret import Secret
 
@@ -23,6 +23,8 @@ def planned_tables(
     records: Microdata, tables: Sequence[Mapping[str, Any]], *, secret: Secret | None, stored: str | None
 ) -> Table | TableSet:
     """The tables, in one pass; a single one alone, several as a set."""
+    for table in tables:
+        check_spec(records, **table)  # before keys are made for every record
     if secret is not None and records.schema.id is None:
         raise DataError(
             "The tables are protected by record keys, which are made from each unit's id, but no column has this role. "

@@ -72,7 +72,13 @@ class TableSection(Audience):
                 "cells": self.words.number(published.n_cells),
                 "zeros": self._zeros(table, published),
                 "hidden": self._hidden_zeros(table),
+                "withheld": self.words.number(int((published.status == "suppressed").sum())),
             }
+
+    @property
+    def withholds(self) -> bool:
+        """Whether some cells are listed without a figure."""
+        return any((table.status == "suppressed").any() for table in self.published_tables)
 
     def _dimension(self, dim: Dimension) -> str:
         path = " > ".join(self.column_label(column) for column in dim.columns)
@@ -126,7 +132,7 @@ class TableSection(Audience):
             columns = [c for c in frame.columns if c != "status"]
             names = [(self._heading(c), c in FIGURES) for c in columns]
             rows = [
-                [self._cell(column, value) for column, value in zip(columns, row, strict=True)]
+                [self._cell(table, column, value) for column, value in zip(columns, row, strict=True)]
                 for row in frame.select(columns).head(_LINES_SHOWN).iter_rows()
             ]
             yield {
@@ -145,10 +151,10 @@ class TableSection(Audience):
             return self.words("count") if column == "count" else self.words("sum")
         return self.column_label(column)
 
-    def _cell(self, column: str, value: object) -> str:
+    def _cell(self, table: Table, column: str, value: object) -> str:
         if column in FIGURES:
             return "–" if value is None else self.words.number(value)  # type: ignore[arg-type]
-        if value == self.tables[0].dims[0].total or column not in self.original.columns:
+        if value == table.dims[0].total or column not in self.original.columns:
             return str(value)
         return str(self.original.schema.value_label(column, value, self.words.language))
 

@@ -1,0 +1,156 @@
+"""Reports on tables: what each audience reads, in both languages."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.reporting.test_report import _Page
+
+import flou
+from flou.describe.table.cells import Published
+from flou.engine.words import LANGUAGES, Words
+from flou.reporting.content import Content
+
+SECRET = flou.Secret(bytes(range(32)))
+NOISE = flou.protect.CellKey(D=7, V=4.0, js=2)
+MANY = [
+    {"name": "fine", "dims": ["area@*", "gender", "age@age5"]},
+    {"name": "broad", "dims": ["marital"], "cells": "all"},
+]
+FEW = [{"name": "few", "dims": ["gender", "marital"]}]
+
+
+def people() -> flou.Microdata:
+    return flou.datasets.census(8_123)
+
+
+def made(tables: Any, *, steps: Any = (NOISE,)) -> tuple[flou.Release, flou.Report]:
+    data = people()
+    release = flou.Plan(steps, tables=tables).protect(data, secret=SECRET)
+    before = release.data.kin.original
+    measure = flou.risk.CountInference(s=5)
+    results = [
+        measure.measure(before),
+        measure.measure(release),
+        flou.utility.WithinDistance(2).compare(before, release),
+    ]
+    policy = flou.Policy(rules=[{"method": "count_inference", "settings": {"s": 5}, "at_most": {"release": 1.0}}])
+    return release, flou.Report(data, release, results=results, verdict=policy.judge(*results, release))
+
+
+def words_of(html: str) -> str:
+    return " ".join(" ".join(_Page(html).words).split())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("audience", ["internal", "public"])
+def test_well_formed_and_self_contained(language: str, audience: Any) -> None:
+    _, report = made(MANY)
+    html = report.html(language=language, audience=audience)
+    assert not _Page(html).open
+    assert "<script" not in html
+    # the noise of a small count and of large ones for everybody; risk before and after and utility for the office
+    assert html.count("<svg") == (5 if audience == "internal" else 2)
+    assert html == report.html(language=language, audience=audience)
+
+
+def test_the_public_reads_no_true_figure() -> None:
+    release, report = made(MANY)
+    step = release.steps[0]
+    fine = release.data["fine"]
+    hidden = int(((fine.published_counts == 0) & (fine.true_counts > 0)).sum())
+    assert hidden > 100
+    assert release.data.public().n_cells > 1000, "enough cells that the public reads what was measured"
+    told = [people().n_records, step.n_changed, fine.n_cells, hidden, step.n_records_before]
+    published = {int(n) for table in release.data for n in table.public().published_counts}
+    secrets = [n for n in told if n not in published]
+    assert len(secrets) >= 4, "a figure that is published anyhow tells nothing"
+    internal, public = (report.html(audience=a) for a in ("internal", "public"))
+    for language in LANGUAGES:
+        public = words_of(report.html(audience="public", language=language))
+        for figure in secrets:
+            assert not re.search(
+                rf"(?<![\d,.\u202f]){re.escape(Words(language).number(figure))}(?![\d,.\u202f])", public
+            )
+    for figure in (people().n_records, step.n_changed, hidden):
+        assert Words("en").number(figure) in words_of(internal)
+    for secret in ("cell_key =", SECRET._key.hex(), "true_count", "deviation of a cell"):
+        assert secret not in internal
+    # no key of a cell, as a number of ten digits or however it is written
+    keys = {str(int(k)) for k in fine.cells.key} | {f"{int(k):,}" for k in fine.cells.key}
+    assert not set(re.findall(r"[\d,]{9,}", words_of(internal))) & keys
+
+
+def test_what_is_said_of_each_table() -> None:
+    release, report = made(MANY)
+    public = words_of(report.html(audience="public"))
+    fine = release.data["fine"].public()
+    assert f"fine: the first 12 of {fine.n_cells:,} cells" in public
+    assert "all levels and totals" in public
+    assert "left out" in public
+    assert "The tables may be published." in public
+    assert "cells need not add up" in public
+    assert "D = 7, V = 4, js = 2" in public
+    assert "No count is moved by more than 7" in public
+    assert "records in the original" not in public
+    assert "The file" not in public.split("Glossary")[0]
+    internal = words_of(report.html())
+    assert "of " in internal
+    assert "mean absolute deviation" in internal
+    assert "must not be published" in internal, "the records behind the tables"
+
+
+def test_french_is_french() -> None:
+    _, report = made(MANY)
+    for audience in ("internal", "public"):
+        text = words_of(report.html(language="fr", audience=audience))  # type: ignore[arg-type]
+        for english in ("cells", "count ", "counts", "published", "Tables", "left out", "true count", "levels"):
+            assert english not in text, english
+        for french in ("Tableaux", "cases publiées", "Comptage vrai", "Méthode des clés aléatoires", "modalités"):
+            assert french in text, french
+
+
+def test_figures_of_few_cells_are_for_the_office_alone() -> None:
+    """With fewer than a thousand cells a percentage counts them: who knows all but one would know the last."""
+    _, report = made(FEW)
+    internal, public = (words_of(report.html(audience=a)) for a in ("internal", "public"))  # type: ignore[arg-type]
+    risk, utility = "probability that a count published in J is truly in I", "share of cells within the distance"
+    assert risk in internal
+    assert utility in internal
+    assert "for the office alone" in public
+    assert utility not in public
+    assert risk not in public.split("What this verdict does not say")[1].split("Glossary")[0]
+
+
+def test_tables_as_they_are() -> None:
+    """Without a mechanism nothing is said of noise."""
+    _, report = made(FEW, steps=())
+    text = words_of(report.html())
+    assert "What becomes of a count" not in text
+    assert "cells need not add up" not in text
+    assert "The file was not changed." in text
+
+
+def test_sums_weights_and_withheld_cells_are_said() -> None:
+    frame = pl.DataFrame({"sex": ["F", "M"] * 6, "income": [float(i) for i in range(12)], "w": [1.5] * 12})
+    data = flou.Microdata(frame, keys=["sex"], labels={"income": {"en": "Income", "fr": "Revenu"}}, weight="w")
+    release = flou.Plan(tables=[{"dims": ["sex"], "value": "income", "weight": "w"}]).protect(data, secret=SECRET)
+    page = words_of(flou.Report(data, release).html(language="fr"))
+    assert "estimations pondérées par w, sommes de Revenu" in page
+    assert "Masquées" not in page
+    counts = np.where([False, True, False], np.nan, release.data.published_counts)
+    shown = release.data.with_changes(published=Published(counts))
+    content = Content(data, flou.Release(shown, release.trail), (), None, Words("en"), False)
+    assert content.withholds
+    assert next(content.table_lines())["withheld"] == "1"
+
+
+def test_every_heading_of_guarantees_has_its_french() -> None:
+    from flou.engine.words import _catalogue
+
+    for place in ("published tables", "records behind the tables", "final file"):
+        assert f"Guarantees, checked on the {place}" in _catalogue("fr")

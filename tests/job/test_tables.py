@@ -175,6 +175,9 @@ def test_withheld_tables_are_not_written(plan: Path, tmp_path: Path, monkeypatch
     plan.write_text(plan.read_text().replace("release = 0.97", "release = 0.01"))
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 4
     assert not (tmp_path / "out" / "public").exists()
+    plan.write_text(plan.read_text().replace("release = 0.01", "release = 1.0"))
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "other") == 0
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "other", "--replace") == 0, "all files there are a run's"
     assert "must not be published" in (tmp_path / "out" / "internal" / "report.en.html").read_text()
 
 
@@ -257,6 +260,8 @@ def test_measures_of_records_describe_what_lies_behind(
     public = (tmp_path / "out" / "public" / "report.en.html").read_text()
     assert "Guarantees, checked on the records behind the tables" in internal
     assert "share of records below k" in internal
+    assert "Measured on the records behind the tables" in internal
+    assert internal.index("inference about counts <code>") < internal.index("k-anonymity <code>")
     assert "most exposed after protection" in internal
     risk = public.split('<section id="risk">')[1].split("</section>")[0]
     assert "k-anonymity" not in risk, "records behind the tables are no affair of the public"

@@ -149,6 +149,14 @@ def test_sums_weights_and_withheld_cells_are_said() -> None:
     assert next(content.table_lines())["withheld"] == "1"
 
 
+def test_a_table_that_was_protected_without_a_plan() -> None:
+    keyed = flou.record_keys(people(), secret=SECRET)
+    release = NOISE.protect(keyed.tabulate(["gender", "marital"]))
+    report = flou.Report(people(), release, results=[flou.risk.CountInference(s=5).measure(release)])
+    assert "cells" in repr(report)
+    assert "No count is moved by more than 7" in report.html()
+
+
 def test_every_heading_of_guarantees_has_its_french() -> None:
     from flou.engine.words import _catalogue
 

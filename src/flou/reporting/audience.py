@@ -48,10 +48,9 @@ class Audience:
 
     @property
     def records(self) -> Microdata:
-        """The protected records: the release, or those that its tables were made of."""
+        """The protected records: the release, or those that its tables were made of, as far as it is known."""
         data = self.release.data
-        found: Microdata = data if isinstance(data, Microdata) else data.kin.records
-        return found
+        return data if isinstance(data, Microdata) else data.kin.records or self.original
 
     def label(self, column: str) -> str:
         return self.original.schema.label(column, self.words.language)

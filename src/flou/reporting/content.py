@@ -17,7 +17,6 @@ from flou.engine.result import Result
 from flou.engine.values import settings_text
 from flou.reporting.glossary import Term, glossary
 from flou.reporting.risk_section import Pair, RiskSection, is_measure
-from flou.reporting.table_section import speaks_of_tables
 from flou.reporting.utility_section import UtilitySection
 from flou.risk.attacks import left_open
 
@@ -88,9 +87,8 @@ class Content(RiskSection, UtilitySection):
 
     @property
     def leading_pairs(self) -> list[Pair]:
-        """The measure whose figures head the page: of tables the first that speaks of them."""
-        found = [p for p in self.pairs if speaks_of_tables(p.any)] if self.tables else self.pairs
-        return found[:1]
+        """The measure whose figures head the page, of what is published."""
+        return [p for p in self.pairs if not self.lies_behind(p)][:1]
 
     @property
     def others(self) -> list[Result]:

@@ -112,7 +112,9 @@ class Report:
             raise OutputError("The release is withheld, so there is no public report: ask for the internal one.")
 
     def __repr__(self) -> str:
-        return f"Report on {self._release.data.n_records:,} records; .save(path) writes it, .html() is the page"
+        data = self._release.data
+        unit = "records" if isinstance(data, Microdata) else "cells"
+        return f"Report on {data.n_records:,} {unit}; .save(path) writes it, .html() is the page"
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{_escaped(self.html())}" style="width:100%;height:600px;border:0"></iframe>'

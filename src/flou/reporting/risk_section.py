@@ -60,7 +60,11 @@ class RiskSection(TableSection):
             place = {"original": "before", "frame": "frame", "release": "after"}[result.measured_on]
             if place != "before" or not self.public:
                 found[name] = replace(found.get(name, Pair()), **{place: result})
-        return list(found.values())
+        return sorted(found.values(), key=self.lies_behind)  # what is published first
+
+    def lies_behind(self, pair: Pair) -> bool:
+        """Whether a measure is of the records behind tables."""
+        return bool(self.tables) and not speaks_of_tables(pair.any)
 
     def _published(self, result: Result) -> bool:
         """Whether it was measured on what is published: records behind tables are not."""
@@ -148,7 +152,8 @@ class RiskSection(TableSection):
         if pair is not next((p for p in self.pairs if p.any.method == KAnonymity.name()), None):
             return []
         measure = KAnonymity(**{**shown.settings, "missing": MISSING[0]})
-        return five_senses(measure, None if self.public else self.original, self.records if pair.after else None)
+        released = self.records if self.records.released else None
+        return five_senses(measure, None if self.public else self.original, released)
 
     def senses_chart(self, senses: list[Sense]) -> str:
         chart = senses_chart(senses, self.words.language)

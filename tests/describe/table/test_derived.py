@@ -213,6 +213,22 @@ def test_means_of_a_table() -> None:
         released(["region", "illness"]).mean("illness", {"flu": 1})
 
 
+def test_a_category_whose_parts_are_hidden_is_none_of_the_finest() -> None:
+    """Of region B all departments are shown as zero: its own figure is no department's."""
+    cells = [("A", "1", 40), ("A", "2", 30), ("B", "3", 1), ("B", "4", 1), ("A", "Total", 70), ("B", "Total", 6)]
+    cells += [("Total", "Total", 76)]
+    frame = pl.DataFrame(cells, schema=["region", "department", "count"], orient="row")
+    table = flou.protect.Rounding(5).protect(flou.Table.from_frame(frame, ["region>department"])).data
+    assert table.cell(region="B")["count"] == 5
+    assert table.public().dims[0].labels["department"].to_list() == ["Total", "Total", "1", "2", "Total"]
+    means = table.mean("department")
+    assert means["mean"].to_list() == [pytest.approx(100 / 70)]
+    hidden = pl.DataFrame([("B", "3", 1), ("B", "Total", 6)], schema=frame.schema, orient="row")
+    empty = flou.protect.Rounding(5).protect(flou.Table.from_frame(hidden, ["region>department"])).data
+    with pytest.raises(flou.FlouError, match="no cell of the finest level"):
+        empty.mean("department")
+
+
 def test_what_has_no_interval_is_refused() -> None:
     with pytest.raises(flou.FlouError, match="Weighted estimates"):
         released(["region", "sex"], weight="w").ratio({"sex": "F"})

@@ -22,12 +22,13 @@ HashTexts = Callable[[NDArray[np.generic]], U64]
 
 
 def node_names(dim: Dimension) -> list[tuple[str, str]]:
-    """The column and label of each node below the total: those of its own level alone."""
-    labels = {column: dim.labels[column].to_list() for column in dim.columns}
-    first = np.concatenate([[0], np.cumsum(dim.depth_of_zoning)])
-    places = first[dim.zonings[1:]] + dim.depths[1:] - 1
-    columns = [dim.columns[place] for place in places]
-    return [(column, labels[column][node + 1]) for node, column in enumerate(columns)]
+    """The column and label of each node below the total: the finest that is not a total itself."""
+    own = [("", "")] * dim.n_nodes
+    for column in dim.columns:
+        for node, label in enumerate(dim.labels[column].to_list()):
+            if label != dim.total:
+                own[node] = (column, label)
+    return own[1:]
 
 
 def hash_coordinates(table: Table, hash_texts: HashTexts) -> U64:

@@ -89,11 +89,13 @@ def means_over(
     held, codes = seen.dims[number], seen.cells.codes
     if held.n_zonings > 1:
         raise DataError(f"The dimension {held.name!r} has zonings side by side: make a table for one of them.")
-    nodes = np.flatnonzero(held.is_finest)
-    scored = np.array(_scores(held, nodes, scores), dtype=np.float64)
-    inner = np.flatnonzero(held.is_finest[codes[:, number]])
+    # a category whose parts are all left out of what is shown is none of the finest
+    finest = held.depths == len(held.columns)
+    nodes = np.flatnonzero(finest)
+    inner = np.flatnonzero(finest[codes[:, number]])
     if not len(inner):
-        _require_level(held, codes[:, number], int(held.depths[nodes[0]]))
+        raise DataError(f"The table shows no cell of the finest level of {held.name!r}, of which the mean is made.")
+    scored = np.array(_scores(held, nodes, scores), dtype=np.float64)
     others = codes[inner].copy()
     others[:, number] = 0
     cells, group = np.unique(others, axis=0, return_inverse=True)

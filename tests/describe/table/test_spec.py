@@ -200,6 +200,11 @@ def test_the_category_of_a_node() -> None:
     (dim,) = flou.Microdata(frame).tabulate("region>department|district").dims
     names = ["Total", "N", "11", "12", "S", "21", "x", "y"]
     assert [dim.category(i) for i in range(dim.n_nodes)] == names
-    for kept in ([1], [6, 7], [4], [2, 7]):
-        pruned, _ = dim.pruned(np.array(kept, dtype=np.int32))
-        assert {names[k] for k in kept} <= {pruned.category(i) for i in range(pruned.n_nodes)} <= set(names)
+    above = {"N": "Total", "S": "Total", "11": "N", "12": "N", "21": "S", "x": "Total", "y": "Total"}
+    for kept in ([1], [6, 7], [4], [2, 7], [5, 1]):
+        pruned, nodes = dim.pruned(np.array(kept, dtype=np.int32))
+        assert [pruned.category(i) for i in nodes] == [names[k] for k in kept]
+        found = [pruned.category(i) for i in range(pruned.n_nodes)]
+        assert set(found) == {"Total", *(names[k] for k in kept), *(above[names[k]] for k in kept)}
+        assert [found[p] for p in pruned.parents[1:]] == [above[name] for name in found[1:]]
+        assert pruned.parents[0] == -1

@@ -25,6 +25,7 @@ SPECS: list[dict[str, Any]] = [
     {"dims": ["region>department"], "value": "amount", "weight": "w"},
     {"dims": ["region"], "value": "amount", "weight": "w", "largest": 5},
     {"dims": ["district", "sex"], "value": "amount", "holding": "firm"},
+    {"dims": ["district"], "value": "amount", "holding": "firm"},  # a firm stands in several groups of the one above
     {"dims": ["district"], "value": "amount", "holding": "firm", "largest": 4},
     {"dims": ["holes"], "cells": "all"},
 ]

@@ -40,7 +40,7 @@ def test_a_protected_table_is_written_as_python_has_it(
     dims = ("--dims", "area@district>area, gender")
     assert call(monkeypatch, "table", CENSUS, *dims, *NOISE, "--secret", secret, "--out", out) == 0
     said = capsys.readouterr().out
-    assert "Guaranteed: No count is moved by more than 5" in said
+    assert "Guaranteed: no count is moved by more than 5" in said
     assert "shown as zero and left out" in said
     plan = flou.Plan([flou.protect.CellKey(D=5, V=3.0, js=2)], tables=[["area@district>area", "gender"]])
     release = plan.protect(flou.datasets.census(3000), secret=flou.Secret.from_file(secret))

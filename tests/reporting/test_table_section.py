@@ -95,7 +95,7 @@ def test_what_is_said_of_each_table() -> None:
     assert "The tables may be published." in public
     assert "cells need not add up" in public
     assert "D = 7, V = 4, js = 2" in public
-    assert "No count is moved by more than 7" in public
+    assert "no count is moved by more than 7" in public
     assert "records in the original" not in public
     assert "The file" not in public.split("Glossary")[0]
     internal = words_of(report.html())
@@ -110,7 +110,7 @@ def test_french_is_french() -> None:
         text = words_of(report.html(language="fr", audience=audience))  # type: ignore[arg-type]
         for english in ("cells", "count ", "counts", "published", "Tables", "left out", "true count", "levels"):
             assert english not in text, english
-        for french in ("Tableaux", "cases publiées", "Comptage vrai", "Méthode des clés aléatoires", "modalités"):
+        for french in ("Tableaux", "cases publiées", "Comptage vrai", "méthode des clés aléatoires", "modalités"):
             assert french in text, french
 
 
@@ -124,6 +124,29 @@ def test_figures_of_few_cells_are_for_the_office_alone() -> None:
     assert "for the office alone" in public
     assert utility not in public
     assert risk not in public.split("What this verdict does not say")[1].split("Glossary")[0]
+
+
+@pytest.mark.parametrize("method", [flou.protect.Rounding(5), flou.protect.RandomRounding(5)])
+def test_rounded_tables(method: Any) -> None:
+    _, report = made(FEW, steps=(method,))
+    for language in LANGUAGES:
+        text = words_of(report.html(language=language, audience="public"))
+        assert Words(language)(method.title) in text
+    lines = text.split("Ce que devient un comptage")[1]
+    assert "13 et plus" not in lines, "remainders have rows, large counts have none of their own"
+
+
+def test_tables_that_add_up_are_not_said_not_to() -> None:
+    _, report = made_additive()
+    text = words_of(report.html())
+    assert "need not add up" not in text
+    assert "every margin is the sum of its parts" in text
+
+
+def made_additive() -> tuple[flou.Release, flou.Report]:
+    data = people()
+    release = flou.Plan([flou.protect.Rounding(5, additive="repair")], tables=FEW).protect(data, secret=SECRET)
+    return release, flou.Report(data, release)
 
 
 def test_tables_as_they_are() -> None:
@@ -154,7 +177,7 @@ def test_a_table_that_was_protected_without_a_plan() -> None:
     release = NOISE.protect(keyed.tabulate(["gender", "marital"]))
     report = flou.Report(people(), release, results=[flou.risk.CountInference(s=5).measure(release)])
     assert "cells" in repr(report)
-    assert "No count is moved by more than 7" in report.html()
+    assert "no count is moved by more than 7" in report.html()
 
 
 def test_every_heading_of_guarantees_has_its_french() -> None:

@@ -26,7 +26,7 @@ from flou.reporting.audience import Audience
 
 #: Lines of a published table that a page shows.
 _LINES_SHOWN = 12
-#: True counts whose chances a page lists; the last row of a mechanism serves all larger ones.
+#: True counts whose chances a page lists.
 _COUNTS_SHOWN = (1, 2, 3, 5, 10, 20)
 #: Of fewer cells a percentage with one decimal would count them: one who knows all but one could tell the last.
 _ENOUGH_CELLS = 1000
@@ -169,9 +169,10 @@ class TableSection(Audience):
 
     def chances(self, mechanism: Mechanism) -> list[list[str]]:
         """What becomes of a true count: public knowledge, and what an analyst needs."""
-        counts = [i for i in _COUNTS_SHOWN if i < mechanism.last]
-        lines = [(self.words.number(i), i) for i in counts]
-        lines.append((self.words("{n} and more", n=mechanism.last), mechanism.last))
+        lines = [(self.words.number(i), i) for i in _COUNTS_SHOWN]
+        if isinstance(mechanism, TransitionMatrix):  # its last row serves every larger count
+            lines = [(name, i) for name, i in lines if i < mechanism.last]
+            lines.append((self.words("{n} and more", n=mechanism.last), mechanism.last))
         return [[name, *self._chances(mechanism, i)] for name, i in lines]
 
     def _chances(self, mechanism: Mechanism, i: int) -> Sequence[str]:

@@ -12,9 +12,10 @@ from typing import Any
 
 from flou.describe.keyed import record_keys
 from flou.describe.microdata import Microdata
+from flou.describe.table.request import check_spec
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
-from flou.describe.table.tabulate import check_spec, tabulate_many
+from flou.describe.table.tabulate import tabulate_many
 from flou.engine.errors import DataError
 from flou.engine.secret import Secret
 

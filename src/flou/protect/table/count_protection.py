@@ -110,6 +110,7 @@ class CountProtection(TableProtection):
                 "mean": round(figures["mean_repair"], 3),
                 "largest": figures["largest_repair"],
             },
+            internal=True,  # beside the listed cells, the number of all tells how many somebody is in and show zero
         )
         notes = [*outcome.notes, told]
         if len(tables) > 1:

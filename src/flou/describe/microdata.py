@@ -98,6 +98,8 @@ class Microdata:
         """The same rows under another schema, checked again."""
         if self.released:
             raise SchemaError("The schema of a release follows from its plan; give the schema with the original data.")
+        if any(c.startswith(native.RESERVED) for c in self.frame.collect_schema().names()):
+            raise SchemaError("These records have keys already: give the schema first, then flou.record_keys.")
         made = self.from_source(native.leave(self.frame, self.native_kind), schema, self._entered.source)
         return made.marked(synthetic=self.marks.synthetic)
 

@@ -32,6 +32,8 @@ def _records() -> pl.DataFrame:
 
 
 RECORDS = _records()
+#: With these everybody knows which categories there are.
+DECLARED = {"nation": sorted(RECORDS["nation"].unique()), "city": list("abcdefgh")}
 RARE = [n for n in RECORDS["nation"].unique() if n.startswith("rare")]
 
 
@@ -171,7 +173,7 @@ def test_public_tables_hold_no_true_figures(cells: Any) -> None:
 
 def test_the_status_goes_by_what_is_shown() -> None:
     """A zero that is true and one that is not look the same."""
-    table = protected("all")
+    table = protected("all", modalities=DECLARED)
     shown = table.to_frame(reveal=True)
     zeros = shown.filter(pl.col("count") == 0)
     assert set(zeros["status"]) == {"zero"}
@@ -182,10 +184,22 @@ def test_the_status_goes_by_what_is_shown() -> None:
     assert table.to_frame().height == table.n_cells
 
 
+def test_categories_that_occur_are_not_told_by_zeros() -> None:
+    """All cells are listed, but nobody declared the categories: one that is shown as zero everywhere is left out."""
+    table = protected("all")
+    hidden = hidden_nations()
+    assert len(hidden) > 5
+    for seen in (table.to_frame(), table.public().to_frame(), pickle.loads(pickle.dumps(table)).to_frame()):
+        assert not set(seen["nation"]) & set(hidden)
+        assert (seen["count"] == 0).any(), "other zeros are shown"
+    assert not set(table.public().dims[0].labels["nation"]) & set(hidden)
+    assert set(protected("all", modalities=DECLARED).to_frame()["nation"]) == {"Total", *DECLARED["nation"]}
+
+
 def test_a_structural_zero_does_not_tell_whether_somebody_is_there() -> None:
     """One record in each of many cells that the rules exclude: those shown as zero look like the empty ones."""
     rules = [{"nation": n, "city": c} for n in RARE for c in "abcdefgh"]
-    table = protected("all", incoherent=rules)
+    table = protected("all", incoherent=rules, modalities=DECLARED)
     shown = table.to_frame(reveal=True).filter(pl.col("nation").is_in(RARE))
     zeros = shown.filter(pl.col("count") == 0)
     assert zeros.filter(pl.col("true_count") > 0).height > 10

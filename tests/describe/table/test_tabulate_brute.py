@@ -191,7 +191,9 @@ def test_all_cells_and_structural_zeros(rows: list[Record], layout: Any, rules: 
     with margins_by(way):
         table = data.tabulate([d.text for d in dims], value="dyadic", margins=asked, cells="all")
     occupied, got = cells_by_hand(rows, dims, margins), found(table, dims)
-    expected = possible_by_hand(rows, dims, margins, DECLARED, rules)
+    # a rule whose columns have no declared values is passed over: it would tell who is in the file
+    applied = [rule for rule in rules if set(rule) <= set(DECLARED)]
+    expected = possible_by_hand(rows, dims, margins, DECLARED, applied)
     assert got.keys() == expected.keys()
     for labels, possible in expected.items():
         cell, records = got[labels], occupied.get(labels, [])

@@ -96,7 +96,7 @@ def test_null_stays_itself_on_every_level() -> None:
 def test_null_in_all_cells_and_rules() -> None:
     data = flou.Microdata(
         pl.DataFrame({"a": ["x", None], "b": ["p", "q"]}), keys=["a", "b"], undetermined={"a": ["?"]},
-        modalities={"a": ["x", "y"]}, incoherent=[{"a": "y", "b": "p"}],
+        modalities={"a": ["x", "y"], "b": ["p", "q"]}, incoherent=[{"a": "y", "b": "p"}],
     )  # fmt: skip
     table = data.tabulate(["a", "b"], cells="all")
     status = {(r["a"], r["b"]): (r["count"], r["status"]) for r in table.to_frame().rows(named=True)}

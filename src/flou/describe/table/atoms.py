@@ -75,7 +75,8 @@ def read_atoms(spec: DimensionSpec, groups: pl.DataFrame, schema: Schema, total:
              zip(path, by_level, strict=True)], axis=1,
         )  # fmt: skip
         zonings.append((tuple(level.shown for level in path), coded, tuple(labels for labels, _ in by_level)))
-    dimension, finest = build_dimension(spec.name, zonings, total)
+    all_declared = declared and len(spec.columns) == 1 and spec.columns[0] in schema.modalities
+    dimension, finest = build_dimension(spec.name, zonings, total, declared=all_declared)
     return Atoms(dimension, spec.columns, tuple(values), combinations, atom.astype(np.int64), finest)
 
 

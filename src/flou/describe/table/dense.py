@@ -69,7 +69,7 @@ def _along(cells: Ints, axis: int, climb: Climb) -> Ints:
         if not climb.margins:
             continue
         in_zoning = climb.dimension.zonings == zoning
-        for depth in range(int(climb.dimension.depth_of_zoning[zoning]), 1, -1):
+        for depth in range(climb.dimension.levels[zoning], 1, -1):
             below = np.flatnonzero(in_zoning & (depths == depth))
             _add(nodes, np.take(out, below, axis=axis), climb.dimension.parents[below], axis)
     if climb.margins:

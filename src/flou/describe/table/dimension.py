@@ -41,7 +41,11 @@ class Dimension:
     zonings: Codes
     #: Steps below the total.
     depths: Codes
+    #: How many levels each zoning has.
+    levels: tuple[int, ...]
     total: str = TOTAL
+    #: Whether its categories are known to everybody, whoever is in the data.
+    declared: bool = False
 
     @property
     def n_nodes(self) -> int:
@@ -49,14 +53,13 @@ class Dimension:
 
     @cached_property
     def is_finest(self) -> NDArray[np.bool_]:
-        """Whether nothing lies below a node; every zoning ends at one depth."""
-        above = np.zeros(self.n_nodes, dtype=np.bool_)
-        above[self.parents[1:]] = True
-        return ~above
+        """Whether a node is of the last level of its zoning."""
+        last = np.array(self.levels)[self.zonings]
+        return np.asarray((self.zonings >= 0) & (self.depths == last))
 
     @property
     def n_zonings(self) -> int:
-        return int(self.zonings.max(initial=0)) + 1
+        return len(self.levels)
 
     def children(self, node: int, zoning: int = 0) -> NDArray[np.intp]:
         """The nodes right below a node; of the total those of one zoning."""
@@ -66,11 +69,6 @@ class Dimension:
         """The node's own label: that of the finest column that is not a total."""
         own = [label for label in self.labels.row(node) if label != self.total]
         return str(own[-1]) if own else self.total
-
-    @cached_property
-    def depth_of_zoning(self) -> NDArray[np.intp]:
-        """How many levels each zoning has."""
-        return np.array([int(self.depths[self.zonings == z].max()) for z in range(self.n_zonings)], dtype=np.intp)
 
     def pruned(self, used: Codes) -> tuple[Dimension, Codes]:
         """The dimension without categories that no cell has, and the nodes of the cells in it."""
@@ -95,11 +93,13 @@ def build_dimension(
     name: str,
     zonings: Sequence[tuple[tuple[str, ...], Codes, tuple[Sequence[str], ...]]],
     total: str = TOTAL,
+    *,
+    declared: bool = False,
 ) -> tuple[Dimension, list[Codes]]:
     """A dimension from its atoms, and for each zoning the finest node of each atom.
 
     A zoning is (shown columns, codes of the atoms by level, labels by level); atoms are the finest
-    combinations of all its columns.
+    combinations of all its columns. A code of -1 ends a path: a category of which nothing below is known.
     """
     columns = tuple(c for shown, _, _ in zonings for c in shown)
     nodes = [np.full((1, len(columns)), -1, dtype=np.int64)]
@@ -128,7 +128,9 @@ def build_dimension(
         parents=np.concatenate(parent_of).astype(np.int32),
         zonings=np.concatenate(zoning_of).astype(np.int32),
         depths=np.concatenate(depth_of).astype(np.int32),
+        levels=tuple(len(shown) for shown, _, _ in zonings),
         total=total,
+        declared=declared,
     )
     return dimension, finest
 
@@ -145,7 +147,7 @@ def _labelled(codes: NDArray[np.int64], texts: Sequence[str], column: str, total
 def _require_nested(name: str, shown: tuple[str, ...], codes: Codes, labels: tuple[Sequence[str], ...]) -> None:
     """Each category lies in one of the level above."""
     for (j, coarse), (_, fine) in pairwise(enumerate(shown)):
-        pairs = np.unique(codes[:, [j + 1, j]], axis=0)
+        pairs = np.unique(codes[codes[:, j + 1] >= 0][:, [j + 1, j]], axis=0)
         children, n_parents = np.unique(pairs[:, 0], return_counts=True)
         torn = children[n_parents > 1]
         if len(torn):
@@ -163,7 +165,7 @@ def _walk(codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[n
     n_levels = codes.shape[1]
     levels = []
     for depth in range(1, n_levels + 1):
-        known = np.unique(codes[:, :depth], axis=0)
+        known = np.unique(codes[codes[:, depth - 1] >= 0, :depth], axis=0)
         padded = np.full((len(known), n_levels), -1, dtype=np.int64)
         padded[:, :depth] = known
         levels.append(padded)

@@ -28,6 +28,8 @@ class ExactSum:
 
     name: str
     unit: float
+    #: Whether some amounts are negative.
+    signed: bool
 
     @classmethod
     def of(cls, frame: native.Frame, column: str, name: str) -> ExactSum:
@@ -36,6 +38,7 @@ class ExactSum:
         figures = native.collect(
             frame.select(
                 held.abs().max().alias("top"),
+                held.min().alias("low"),
                 held.is_null().cast(nw.Int64).sum().alias("null"),
                 nw.len().cast(nw.Int64).alias("n"),
             )
@@ -51,7 +54,7 @@ class ExactSum:
         bound = max(top, 2.0**-900) * max(int(figures["n"]), 1)
         if bound > 2.0**1000:
             raise DataError(f"{column!r} holds too large amounts (up to {top:g}), which cannot be added up.")
-        return cls(name, 2.0 ** (math.frexp(bound)[1] - 62))
+        return cls(name, 2.0 ** (math.frexp(bound)[1] - 62), float(figures["low"] or 0.0) < 0)
 
     @property
     def names(self) -> tuple[str, str]:

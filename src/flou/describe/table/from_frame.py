@@ -57,16 +57,21 @@ def table_from_frame(
             )
     taken = reserved([c for spec in specs for c in spec.columns])
     if taken:
-        raise ParameterError(f"A dimension cannot be called {listed(taken)}: tables have a column of that name.")
+        raise ParameterError(
+            f"A dimension cannot be called {listed(taken)}, as a column of every table is: rename it first."
+        )
     if not rows.height:
         raise DataError("The frame has no rows: a table needs at least one cell.")
-    read = [_dimension(spec, rows, total) for spec in specs]
+    if cells not in ("occupied", "all", "as given"):
+        raise ParameterError(f'cells = {cells!r} must be "occupied" or "all".')
+    counts = _whole(rows[count])
+    listing: Listing = ("all" if (counts == 0).any() else "occupied") if cells == "as given" else cells
+    read = [_dimension(spec, rows, total, declared=listing == "all") for spec in specs]
     codes = np.stack([nodes for _, nodes in read], axis=1)
     found_dims = tuple(dim for dim, _ in read)
     packed = Digits(tuple(dim.n_nodes for dim in found_dims)).pack(list(codes.T))
     order = np.argsort(packed, kind="stable")
     _require_once(rows, packed, order, specs)
-    counts = _whole(rows[count])
     held = Cells(
         codes=codes[order],
         count=counts[order],
@@ -74,9 +79,6 @@ def table_from_frame(
         weighted=None if weighted is None else _amounts(rows[weighted])[order],
         value=None if value is None else _amounts(rows[value])[order],
     )
-    if cells not in ("occupied", "all", "as given"):
-        raise ParameterError(f'cells = {cells!r} must be "occupied" or "all".')
-    listing: Listing = ("all" if (counts == 0).any() else "occupied") if cells == "as given" else cells
     return Table(
         dims=found_dims,
         cells=held,
@@ -98,7 +100,9 @@ def _unlisted(dims: Sequence[Dimension], codes: NDArray[np.int32]) -> int:
     return max(0, possible - len(codes))
 
 
-def _dimension(spec: DimensionSpec, rows: pl.DataFrame, total: str) -> tuple[Dimension, NDArray[np.int32]]:
+def _dimension(
+    spec: DimensionSpec, rows: pl.DataFrame, total: str, *, declared: bool
+) -> tuple[Dimension, NDArray[np.int32]]:
     """The dimension and the node of each cell."""
     texts, codes = {}, {}
     for column in spec.columns:
@@ -120,12 +124,11 @@ def _dimension(spec: DimensionSpec, rows: pl.DataFrame, total: str) -> tuple[Dim
         shown = tuple(level.shown for level in path)
         coded = np.stack([codes[c] for c in shown], axis=1)
         _require_totals_below(spec, shown, coded, total)
-        at_finest = coded[:, -1] >= 0
-        if not at_finest.any():
+        if not (coded[:, -1] >= 0).any():
             raise DataError(f"No cell of {spec.name!r} has a category of {shown[-1]!r}: all of them are totals.")
-        zonings.append((shown, coded[at_finest], tuple(texts[c] for c in shown)))
+        zonings.append((shown, coded[coded[:, 0] >= 0], tuple(texts[c] for c in shown)))
         finest_rows.append(coded)
-    dimension, _ = build_dimension(spec.name, zonings, total)
+    dimension, _ = build_dimension(spec.name, zonings, total, declared=declared)
     return dimension, _nodes(dimension, np.concatenate(finest_rows, axis=1), spec, texts)
 
 
@@ -157,8 +160,8 @@ def _nodes(
     missing = have[found] != wanted
     if missing.any():
         raise DataError(
-            f"In {spec.name!r}, {int(missing.sum()):,} cells lie nowhere in it: a category has none below it, "
-            "or a cell has categories of two zonings that stand side by side."
+            f"In {spec.name!r}, {int(missing.sum()):,} cells have categories of two zonings that stand side by side: a "
+            "cell belongs to one of them, and is a total in the other."
         )
     nodes: NDArray[np.int32] = found.astype(np.int32)
     return nodes

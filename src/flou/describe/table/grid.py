@@ -2,7 +2,7 @@
 
 A combination that the schema declares incoherent is a structural zero: nobody can be there. Any other
 empty cell just has nobody in it, which is news about people. A margin is a structural zero when all of
-its parts are.
+its parts are; so the values of the columns that a rule names must be declared, or it is passed over.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Grid:
         coherent = np.ones(sizes, dtype=np.bool_)
         columns = [c for spec in specs for c in spec.columns]
         for rule in schema.incoherent:
-            if all(c in columns for c in rule):
+            # where a column's values are not declared, what is structural would hang on who is in the file
+            if all(c in columns and c in schema.modalities for c in rule):
                 coherent &= ~_ruled_out(rule, atoms)
         return cls(sizes, coherent.ravel())
 

@@ -21,7 +21,9 @@ Floats = NDArray[np.float64]
 
 def keep_largest(rows: pl.DataFrame, most: int) -> pl.DataFrame:
     """Of each cell the contributions that are largest in absolute value, largest first."""
-    by = [CELL, pl.col(AMOUNT).abs(), AMOUNT, *([WEIGHT] if WEIGHT in rows.columns else [])]
+    by: list[str | pl.Expr] = [CELL, AMOUNT, *([WEIGHT] if WEIGHT in rows.columns else [])]
+    if rows.height and float(rows[AMOUNT].min()) < 0:  # type: ignore[arg-type]
+        by.insert(1, pl.col(AMOUNT).abs())
     ordered = rows.sort(by, descending=[False] + [True] * (len(by) - 1))
     return ordered.filter(_rank(ordered[CELL].to_numpy()) < most)
 

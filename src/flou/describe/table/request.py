@@ -57,7 +57,9 @@ def check_spec(
     shown = [level.shown for spec in specs for level in spec.levels]
     taken = reserved(shown)
     if taken:
-        raise ParameterError(f"A dimension cannot be called {listed(taken)}: tables have a column of that name.")
+        raise ParameterError(
+            f"A dimension cannot be called {listed(taken)}, as a column of every table is: rename it first."
+        )
     for role, column in (("value", value), ("weight", weight), ("holding", holding)):
         if column is not None:
             _require_column(data, role, column)

@@ -99,7 +99,7 @@ def roll_up(cells: pl.DataFrame, digits: Digits, climbs: Sequence[Climb], merge:
     for number, climb in enumerate(climbs):
         found = []
         parents = climb.dimension.parents
-        for finest, depth in zip(climb.finest, climb.dimension.depth_of_zoning, strict=True):
+        for finest, depth in zip(climb.finest, climb.dimension.levels, strict=True):
             moved = _moved(cells, digits, number, finest)
             found.append(moved if len(np.unique(finest)) == len(finest) else merge(moved))
             for _ in range(depth - 1 if climb.margins else 0):

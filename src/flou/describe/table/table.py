@@ -181,12 +181,13 @@ class Table:
         return native.like(self.shown_cells(reveal=reveal), self.native_kind)
 
     def shown_cells(self, *, reveal: bool = False) -> pl.DataFrame:
-        """The cells that may be seen, as Polars.
+        """The cells that may be seen, as Polars; `reveal` shows all of them with their true figures."""
+        return self.all_cells(reveal=True) if reveal else self._seen.all_cells()
 
-        A table that lists the cells that somebody is in would tell by listing one that its zero is not true: cells
-        that are shown as zero are left out of it, as empty ones are.
-        """
-        return self.public().all_cells() if self.hides_zeros and not reveal else self.all_cells(reveal=reveal)
+    @property
+    def _seen(self) -> Table:
+        """The table as it may be seen: of a protected one what would be published."""
+        return self if self.published is None else self.public()
 
     def all_cells(self, *, reveal: bool = False) -> pl.DataFrame:
         """Every cell there is, with the figures that may be seen."""
@@ -254,13 +255,18 @@ class Table:
         return means_over(self, dim, scores, level=level, mechanism=mechanism)
 
     def public(self) -> Table:
-        """What would be published: without the true figures, keys and contributions."""
+        """What would be published: without the true figures, keys and contributions.
+
+        A table that lists the cells that somebody is in would tell by listing one that its zero is not true: cells
+        shown as zero are left out of it, as empty ones are. Where all cells are listed, a category that is shown as
+        zero everywhere is left out unless it was declared: that it occurs would be told by nothing else.
+        """
         if self.cells.count is None:
             return self
         published = self.published or Published(self.published_counts, self.published_values)
         cells, dims = self.cells.shapes_alone(), self.dims
-        if self.hides_zeros:
-            seen = published.count != 0
+        if self.published is not None:
+            seen = self._listed(published.count != 0)
             cells, published = cells.take(seen), published.take(seen)
             pruned = [dim.pruned(cells.codes[:, j]) for j, dim in enumerate(dims)]
             dims = tuple(dim for dim, _ in pruned)
@@ -269,10 +275,23 @@ class Table:
             cells = cells.with_changes(possible=cells.coherent | (published.count != 0))
         return replace(self, dims=dims, cells=cells, published=published, n_unlisted_zeros=0, kin=Kin())
 
+    def _listed(self, filled: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which cells are published, of which some are not shown as zero."""
+        if self.listed == "occupied":
+            return filled
+        listed = np.ones(self.n_cells, dtype=np.bool_)
+        for j, dim in enumerate(self.dims):
+            if not dim.declared:
+                known = np.zeros(dim.n_nodes, dtype=np.bool_)
+                known[self.cells.codes[filled, j]] = True
+                known[0] = True
+                listed &= known[self.cells.codes[:, j]]
+        return listed
+
     @property
     def hides_zeros(self) -> bool:
         """Whether cells that are shown as zero are left out of what is published."""
-        return self.published is not None and self.cells.count is not None and self.listed == "occupied"
+        return self.published is not None and self.listed == "occupied"
 
     def marked(self, **marks: bool) -> Table:
         """The same table with marks added; a mark is never taken away."""
@@ -303,8 +322,8 @@ class Table:
         return {**shown.__dict__, "trail": None, "kin": Kin()}
 
     def __repr__(self) -> str:
-        if self.hides_zeros:
-            return repr(self.public())  # how many cells are left out is not told
+        if self._seen is not self:
+            return repr(self._seen)  # how many cells are left out is not told
         dims = " × ".join(f"{dim.name} ({dim.n_nodes - 1:,})" for dim in self.dims)
         what = "" if self.value_name is None else f", sums of {self.value_name}"
         state = "protected table" if self.released else "table"

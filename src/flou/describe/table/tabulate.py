@@ -121,7 +121,7 @@ def _same_sums(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
     grouped = group_sets(rows, [[*held, *beside] for held in sets], SIZE, sums.names)
     if grouped[0][SIZE].sum() == 0:
         raise DataError("The file has no records: there is nothing to tabulate.")
-    tops = [largest_rows(rows, held, sums.order, specs[0].largest) for held in sets] if sums.ranked else []
+    tops = [largest_rows(rows, held, sums.order, specs[0].largest) for held in sets] if sums.order else []
     out = []
     for spec in specs:
         place = next(i for i, held in enumerate(sets) if set(spec.columns) <= set(held))
@@ -137,7 +137,8 @@ class _Sums:
     value: ExactSum | None
     weights: ExactSum | None
     holding: str | None
-    ranked: bool
+    #: By what contributions are ranked; empty where they are not wanted.
+    order: tuple[str, ...]
     expressions: tuple[nw.Expr, ...]
 
     @classmethod
@@ -159,28 +160,26 @@ class _Sums:
                 amount = amount * nw.col(spec.weight).cast(nw.Float64)
             value = ExactSum.of(frame.select(amount.alias(spec.value)), spec.value, "value")
             expressions += value.split(amount)
-        ranked = spec.value is not None and spec.largest > 0 and spec.holding is None
-        if ranked:
-            expressions += _ranked(str(spec.value), spec.weight)
+        ranked = _ranked(spec, value) if spec.holding is None else {}
         if spec.holding is not None:
             expressions.append(nw.col(spec.holding).alias(HOLDER))
-        return cls(keyed, value, weights, spec.holding, ranked, tuple(expressions))
+        expressions += [held.alias(name) for name, held in ranked.items()]
+        return cls(keyed, value, weights, spec.holding, tuple(ranked), tuple(expressions))
 
     @property
     def names(self) -> list[str]:
         both = [name for held in (self.weights, self.value) if held is not None for name in held.names]
         return [*([KEY] if self.keyed else []), *both]
 
-    @property
-    def order(self) -> list[str]:
-        """By what contributions are ranked."""
-        return [_ABSOLUTE, AMOUNT, *([WEIGHT] if self.weights is not None else [])]
 
-
-def _ranked(value: str, weight: str | None) -> list[nw.Expr]:
-    amount = nw.col(value).cast(nw.Float64)
-    out = [amount.abs().alias(_ABSOLUTE), amount.alias(AMOUNT)]
-    return out if weight is None else [*out, nw.col(weight).cast(nw.Float64).alias(WEIGHT)]
+def _ranked(spec: TableRequest, sums: ExactSum | None) -> dict[str, nw.Expr]:
+    """By what the contributions to a cell are ranked: size, then amount, then weight, as far as these differ."""
+    if sums is None or not spec.largest:
+        return {}
+    amount = nw.col(str(spec.value)).cast(nw.Float64)
+    if spec.weight is not None:
+        return {_ABSOLUTE: amount.abs(), AMOUNT: amount, WEIGHT: nw.col(spec.weight).cast(nw.Float64)}
+    return {_ABSOLUTE: amount.abs(), AMOUNT: amount} if sums.signed else {AMOUNT: amount}
 
 
 def _table(data: Microdata, spec: TableRequest, sums: _Sums, grouped: pl.DataFrame, top: pl.DataFrame | None) -> Table:

@@ -67,7 +67,8 @@ def largest_rows(frame: Frame, names: Sequence[str], by: Sequence[str], most: in
     """Of each group the rows that come first when ordered by `by`, each descending; `by` and the groups' columns."""
     native = frame.to_native()
     if isinstance(native, pl.DataFrame | pl.LazyFrame):
-        largest = [pl.col(b).top_k_by(list(by), most) for b in by]
+        alone = len(by) == 1
+        largest = [pl.col(b).top_k(most) if alone else pl.col(b).top_k_by(list(by), most) for b in by]
         return polars.collect(native.lazy().group_by(list(names)).agg(largest).explode(list(by)))
     if type(native).__module__.startswith("pyspark."):
         from pyspark.sql import Window

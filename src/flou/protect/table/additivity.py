@@ -68,7 +68,7 @@ def find_parts(table: Table) -> tuple[Ints, Ints]:
     wanted = packed[inner][:, None]
     for j, dim in enumerate(dims):
         levels, node = [], np.arange(dim.n_nodes, dtype=np.int64)
-        for _ in range(int(dim.depth_of_zoning[0]) + 1):
+        for _ in range(dim.levels[0] + 1):
             levels.append(digits.replaced(wanted.reshape(-1), j, node).reshape(wanted.shape))
             node = np.maximum(dim.parents[node], 0)
         wanted = np.concatenate(levels, axis=1)

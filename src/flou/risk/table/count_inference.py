@@ -23,7 +23,7 @@ from flou.engine.errors import ParameterError
 from flou.engine.note import Note
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
-from flou.risk.table.count_sets import Counts
+from flou.risk.table.count_sets import Counts, sets_note
 from flou.risk.table.inference_chart import by_published_count
 from flou.risk.table.inference_result import InferenceMeasure, InferenceResult
 from flou.risk.table.prior import PriorKind, prior_on
@@ -56,7 +56,7 @@ class CountInference(InferenceMeasure):
         chances = mechanism.probability(published[None, :], true[:, None])
         wanted = np.array(self.I or range(1, self.s), dtype=np.int64)
         found = conclude(true, published, chances, prior.shares, prior.weights, wanted)
-        notes = prior.notes
+        notes = (sets_note(wanted, published), *prior.notes)
         if found.worst_count is None:
             notes = (*notes, Note("no count in J is ever published: there is nothing to infer from"))
         n_cells = None if setting.frequencies is None else setting.frequencies.n_cells

@@ -25,7 +25,7 @@ from flou.engine.note import Note
 from flou.engine.values import Proportion
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
-from flou.risk.table.count_sets import Counts, Differences
+from flou.risk.table.count_sets import Counts, Differences, sets_note
 from flou.risk.table.differences import Pairs, joint_chances, large_pairs
 from flou.risk.table.inference_chart import by_published_difference
 from flou.risk.table.inference_result import InferenceMeasure, InferenceResult
@@ -74,6 +74,7 @@ class DifferenceInference(InferenceMeasure):
         asked, zero = np.isin(published, looked_at), published == 0
         found = conclude(true, looked_at, chances[:, asked], shares, weights, wanted)
         equal = conclude(true, published[zero], chances[:, zero], shares, weights, np.zeros(1, dtype=np.int64))
+        notes = (sets_note(wanted, looked_at), *notes)
         if found.worst_count is None:
             notes = (*notes, Note("no difference in J is ever published: there is nothing to infer from"))
         return self._inferred(

@@ -46,7 +46,8 @@ PLANS: dict[str, tuple[str, str]] = {
     "record keys of no column": (HEAD + TABLE + "[record_keys]\n", "'stored'"),
     "unknown word of record keys": (HEAD + TABLE + '[record_keys]\nstord = "rkey"\n', "Did you mean 'stored'"),
     "a workbook of records": (HEAD + '[output]\nformat = "xlsx"\n', "is for tables"),
-    "tables in parts": (HEAD + TABLE + "[output]\nrows_per_part = 5\n", "rows_per_part is for records"),
+    "tables that nothing protects": (HEAD + TABLE, "No step protects the tables"),
+    "tables in parts": (HEAD + TABLE + NOISE + "[output]\nrows_per_part = 5\n", "rows_per_part is for records"),
     "records compared that nothing changed": (
         HEAD + TABLE + NOISE + '[[compare]]\nmethod = "summary"\n',
         "no step that changes records",

@@ -339,7 +339,7 @@ def test_plans_with_tables_are_read_as_they_are_written() -> None:
         record_keys=flou.engine.tabulation.RecordKeys("rkey"),
     )
     assert flou.Plan.from_toml(plan.to_toml()) == plan
-    assert flou.Plan(tables=[{"dims": ["sex"]}]).tables == (flou.Tabulation(("sex",)),)
+    assert flou.Plan([CELL_KEY], tables=[{"dims": ["sex"]}]).tables == (flou.Tabulation(("sex",)),)
     jsonschema = pytest.importorskip("jsonschema")
     import tomllib
 
@@ -350,9 +350,15 @@ def test_plans_with_tables_are_read_as_they_are_written() -> None:
         assert list(check.iter_errors(tomllib.loads(f"flou = 1\n[[tabulate]]\n{wrong}\n"))), wrong
 
 
-def test_tables_as_they_are_may_be_judged_too() -> None:
-    release = flou.Plan(tables=[["gender"]]).protect(people(), secret=SECRET)
-    assert release.data.to_frame()["count"].sum() == 4_000
+def test_tables_that_nothing_protects_are_no_plan() -> None:
+    """However mild the policy is: a mean over counts can be small where single ones are certain."""
+    for steps in ([], [flou.protect.DropIdentifiers()]):
+        with pytest.raises(flou.FlouError, match="No step protects the tables"):
+            flou.Plan(steps, tables=[["gender"]])
+
+
+def test_results_belong_to_the_release_that_is_judged() -> None:
+    release = flou.Plan([CELL_KEY], tables=[["gender", "marital"]]).protect(people(), secret=SECRET)
     result = flou.risk.CountInference(s=5).measure(release)
     policy = flou.Policy(rules=[{"method": "count_inference", "settings": {"s": 5}, "at_most": {"release": 0.5}}])
     assert policy.judge(result, release).decision.name in ("RELEASE", "WITHHOLD")

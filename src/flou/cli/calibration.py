@@ -7,12 +7,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.table import Table as Lines
 
 from flou.cli.data import DataSource, load
-from flou.cli.run import shown_progress
+from flou.cli.run import EXIT, shown_progress
 from flou.cli.show import console, hanging
 from flou.cli.tables import Asked
+from flou.decide.verdict import Decision
 from flou.engine import native, registry
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.output import checked_path, require_new, written_whole
@@ -62,6 +64,8 @@ def calibrate_noise(
         with written_whole(target) as file:
             file.write(_html(found, words).encode())
         console().print(f"Written: {out}", soft_wrap=True)
+    if limit is not None and found.chosen is None:
+        raise typer.Exit(EXIT[Decision.REVIEW])
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

@@ -86,7 +86,7 @@ def make_table(
         show_table(made)
         show_release(release)
     if out is not None:
-        made.write(out)
+        made.write(out, unprotected=unprotected)
         remark = "not protected" if protection is None else "no policy has judged it"
         console().print(f"Written: {out} ({remark})", soft_wrap=True)
 

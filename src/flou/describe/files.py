@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,9 +20,14 @@ from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
 from flou.describe.sources import database
 from flou.describe.sources.scan import open_source
 from flou.engine import native
+from flou.engine.data import data_kind
 from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
 from flou.engine.output import checked_path, folder_written_whole, require_new, written_whole
 from flou.engine.release import Release
+
+if TYPE_CHECKING:
+    from flou.describe.table.table import Table
+    from flou.describe.table.table_set import TableSet
 
 
 def read(
@@ -69,7 +74,7 @@ def _shown(source: object) -> str:
 
 
 def write(
-    data: Microdata | Release,
+    data: Microdata | Table | TableSet | Release,
     target: str | PathLike[str],
     *,
     table: str | None = None,
@@ -80,11 +85,16 @@ def write(
 
     Identifiers, internal ids and household numbers are never written, and rows stand in an order given by
     their values. Rows in an engine pass by in batches: they need not fit in memory. With `rows_per_part`
-    the target becomes a folder of files with that many rows each.
+    the target becomes a folder of files with that many rows each. A protected table is written as `Table.write` does.
     """
-    inner = data.data if isinstance(data, Release) else data
+    inner: Any = data.data if isinstance(data, Release) else data
+    if data_kind(inner) in ("table", "table set") and table is None and rows_per_part is None:
+        inner.write(target, overwrite=overwrite)
+        return Path(target)
     if not isinstance(inner, Microdata):
-        raise ParameterError(f"flou.write takes Microdata or a Release, not {type(data).__name__}.")
+        raise ParameterError(
+            f"flou.write takes Microdata, a table, a set of tables or a Release of these, not {type(data).__name__}."
+        )
     if database.is_database(target):
         if table is None or rows_per_part is not None:
             raise ParameterError('A database is written to with table = "name", and without rows_per_part.')

@@ -29,6 +29,12 @@ def check_tables(plan: Plan) -> None:
         if output.format == "xlsx":
             raise PlanError('[output] format = "xlsx" is for tables; records are written as parquet, csv or arrow.')
         return
+    if not any(works_on_tables(step) for step in plan.steps):
+        raise PlanError(
+            "No step protects the tables of the plan: it would publish true counts. Add [[protect]] with a method for "
+            'tables, such as method = "cell_key", D = 10, V = 5, js = 2. To look at a table that nothing protects, use '
+            "flou table."
+        )
     for word in ("rows_per_part", "database"):
         if getattr(output, word) is not None:
             raise PlanError(

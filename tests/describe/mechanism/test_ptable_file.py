@@ -151,3 +151,18 @@ def test_other_frames_and_files_are_refused(tmp_path: Path) -> None:
         TransitionMatrix.from_ptable(tmp_path / "binary.csv")
     with pytest.raises(DataError, match="not a frame"):
         TransitionMatrix.from_ptable(3)
+
+
+def test_files_as_r_writes_them(tmp_path: Path) -> None:
+    """`write.csv` numbers the lines below an empty heading; `write.csv2` has semicolons and decimal commas."""
+    matrix = TransitionMatrix(2, 2.0)
+    frame = matrix.to_ptable().with_columns(pl.col("p").round(8))
+    rows = [",".join([f'"{n}"', *map(str, row)]) for n, row in enumerate(frame.rows(), start=1)]
+    heading = ",".join(['""', *(f'"{c}"' for c in frame.columns)])
+    numbered = tmp_path / "numbered.csv"
+    numbered.write_text("\n".join([heading, *rows]), encoding="utf-8")
+    commas = tmp_path / "commas.csv"
+    text = "\n".join([heading, *rows]).replace(",", ";").replace(".", ",")
+    commas.write_text(text, encoding="utf-8")
+    for path in (numbered, commas):
+        assert np.allclose(TransitionMatrix.from_ptable(path).chances, matrix.chances, atol=1e-7)

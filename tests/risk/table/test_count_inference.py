@@ -120,7 +120,7 @@ def test_uniform_prior_needs_no_counts_and_says_how_far_it_reaches() -> None:
     assert "0 to 25" in str(found.notes[1])
     assert found.n_cells is None
     # J beyond s moves the bound, so that nothing behind J is cut off
-    assert "0 to 32" in str(C(s=5, J=[12], prior="uniform").measure(T(10, 5, 2)).notes[0])
+    assert "0 to 32" in str(C(s=5, J=[12], prior="uniform").measure(T(10, 5, 2)).notes[1])
 
 
 @given(

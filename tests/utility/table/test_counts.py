@@ -156,7 +156,7 @@ def test_withheld_cells() -> None:
 
 def test_what_no_mechanism_describes_is_refused_by_measures() -> None:
     _, release = from_counts([1, 2, 3], [2, 2, 3])
-    with pytest.raises(flou.FlouError, match="no mechanism describes"):
+    with pytest.raises(flou.FlouError, match="no mechanism of single cells describes"):
         flou.risk.CountInference(3).measure(release)
 
 

@@ -49,17 +49,21 @@ def read_chances(source: object) -> Floats:
 def _read(path: str | PathLike[str]) -> pl.DataFrame:
     found = checked_path(path, "A perturbation table", DataError)
     try:
-        with found.open(encoding="utf-8-sig") as file:
-            header = file.readline()
-        table = pl.read_csv(found, separator=max(",;\t", key=header.count), infer_schema_length=None)
+        text = found.read_text(encoding="utf-8-sig")
+        separator = max(",;\t", key=text.partition("\n")[0].count)
+        # R's write.csv2 has semicolons and decimal commas
+        commas = separator != "," and "," in text
+        table = pl.read_csv(text.encode(), separator=separator, decimal_comma=commas, infer_schema_length=None)
     except OSError as error:
         raise DataError(f"The perturbation table {str(path)!r} cannot be read ({error.strerror}).") from None
     except (UnicodeDecodeError, pl.exceptions.PolarsError):
         raise DataError(
             f"{str(path)!r} is not a CSV file that can be read; write the table with ptable or Flou."
         ) from None
-    # R writes row names below an empty heading
-    return table.rename({table.columns[0]: "i"}) if table.width and table.columns[0] == "" else table
+    if not table.width or table.columns[0] != "":
+        return table
+    # R writes row names below an empty heading: of a matrix they are the counts, else they number the lines
+    return table.drop("") if "i" in table.columns else table.rename({"": "i"})
 
 
 def _long(table: pl.DataFrame) -> pl.DataFrame:

@@ -82,11 +82,14 @@ class Table:
 
         return read_table(path, dims, **more)
 
-    def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write what would be published to a CSV, Parquet, Arrow or Excel file, by its ending."""
+    def write(self, path: str | PathLike[str], *, overwrite: bool = False, unprotected: bool = False) -> None:
+        """Write what would be published to a CSV, Parquet, Arrow or Excel file, by its ending.
+
+        True counts, of a table that nothing protects, are written only where `unprotected` says so.
+        """
         from flou.describe.table.table_files import write_table
 
-        write_table(self, path, overwrite=overwrite)
+        write_table(self, path, overwrite=overwrite, unprotected=unprotected)
 
     def with_changes(self, **changes: Any) -> Table:
         """A table that differs in some of what it holds."""
@@ -319,7 +322,8 @@ class Table:
     def __getstate__(self) -> dict[str, Any]:
         """A copy that leaves the process takes only what would be published."""
         shown = self.public() if self.released else self
-        return {**shown.__dict__, "trail": None, "kin": Kin()}
+        # the key of a cell with one person in it is that person's
+        return {**shown.__dict__, "cells": shown.cells.with_changes(key=None), "trail": None, "kin": Kin()}
 
     def __repr__(self) -> str:
         if self._seen is not self:

@@ -18,7 +18,7 @@ from flou.describe.sink import WRITTEN, write_file
 from flou.describe.sources.scan import open_source
 from flou.describe.table.from_frame import table_from_frame
 from flou.engine import native
-from flou.engine.errors import MissingExtraError, OutputError, ParameterError
+from flou.engine.errors import MissingExtraError, OutputError, ParameterError, listed
 from flou.engine.output import checked_path, require_new, written_whole
 
 if TYPE_CHECKING:
@@ -44,8 +44,9 @@ def read_table(
     return table_from_frame(native.collect(native.enter(frame).frame), dims, **more)
 
 
-def write_table(table: Table, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+def write_table(table: Table, path: str | PathLike[str], *, overwrite: bool = False, unprotected: bool = False) -> None:
     """Write what would be published of one table."""
+    _require_protected([table], unprotected=unprotected)
     target = require_table_file(path, overwrite=overwrite)
     suffix = target.suffix.lower()
     shown = table.public().shown_cells()
@@ -66,8 +67,16 @@ def require_table_file(path: str | PathLike[str], *, overwrite: bool = False) ->
     return target
 
 
-def write_tables(tables: TableSet, target: str | PathLike[str], *, kind: str = "csv", overwrite: bool = False) -> None:
+def write_tables(
+    tables: TableSet,
+    target: str | PathLike[str],
+    *,
+    kind: str = "csv",
+    overwrite: bool = False,
+    unprotected: bool = False,
+) -> None:
     """Write a set: into one workbook where the target ends in .xlsx, else into a folder, a file each."""
+    _require_protected(tables.tables, unprotected=unprotected)
     path = checked_path(target, "A folder to write to", OutputError)
     shown = {table.name: table.public().shown_cells() for table in tables}
     if path.suffix.lower() == _EXCEL:
@@ -85,7 +94,17 @@ def write_tables(tables: TableSet, target: str | PathLike[str], *, kind: str = "
     for file_path in files.values():
         require_new(file_path, overwrite=overwrite)
     for table in tables:
-        write_table(table, files[table.name], overwrite=overwrite)
+        write_table(table, files[table.name], overwrite=overwrite, unprotected=unprotected)
+
+
+def _require_protected(tables: Sequence[Table], *, unprotected: bool) -> None:
+    """True counts do not leave by a slip: files go further than screens."""
+    bare = [t.name or "the table" for t in tables if t.published is None]
+    if bare and not unprotected:
+        raise OutputError(
+            f"Nothing protects {listed(bare)}: the file would hold true counts. Protect it first, such as by "
+            "flou.protect.CellKey, or write it for the office alone with unprotected=True."
+        )
 
 
 def file_name(name: str) -> str:

@@ -107,11 +107,13 @@ class TableSet:
         """The frame of each table, by name."""
         return {t.name: t.to_frame(reveal=reveal) for t in self.tables}
 
-    def write(self, folder: str | PathLike[str], *, kind: str = "csv", overwrite: bool = False) -> None:
+    def write(
+        self, folder: str | PathLike[str], *, kind: str = "csv", overwrite: bool = False, unprotected: bool = False
+    ) -> None:
         """Write what would be published: a file for each table, or one workbook (`.xlsx`) with a sheet each."""
         from flou.describe.table.table_files import write_tables
 
-        write_tables(self, folder, kind=kind, overwrite=overwrite)
+        write_tables(self, folder, kind=kind, overwrite=overwrite, unprotected=unprotected)
 
     def public(self) -> TableSet:
         return replace(self, tables=tuple(t.public() for t in self.tables), kin=Kin())

@@ -129,6 +129,15 @@ class CellKey(CountProtection):
         js = self.mechanism.js
         return ((Note("no count from 1 to {js} is shown", {"js": js}), self._ruled_out),) if js else ()
 
+    def _own_notes(self) -> Sequence[Note]:
+        if self.V is None or self.stack is not None:
+            return ()
+        reached = self.mechanism.variance(self.mechanism.last)
+        if reached > self.V * (1 - 1e-6):
+            return ()
+        text = "the variance of the noise is {reached}, not {V}: with D = {D} it cannot be larger"
+        return (Note(text, {"reached": round(reached, 3), "V": self.V, "D": self.D}),)
+
     def _too_far(self, table: Table) -> int:
         return int((np.abs(_contributors(table) - table.true_counts) > self.mechanism.reach).sum())
 

@@ -82,7 +82,12 @@ class CountProtection(TableProtection):
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
         text = "the sums of {columns} are not published: beside the counts they would tell how far these were moved"
         columns = sorted({t.value_name for t in tables if t.cells.value is not None and t.value_name})
-        return (Note(text, {"columns": ", ".join(columns)}),) if columns else ()
+        told = [Note(text, {"columns": ", ".join(columns)})] if columns else []
+        return (*told, *self._own_notes())
+
+    def _own_notes(self) -> Sequence[Note]:
+        """What a method says of its parameters."""
+        return ()
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
         outcome = super()._protect(data, draw)

@@ -77,8 +77,8 @@ def mechanism_of(table: Any) -> Mechanism:
         shown = np.asarray(table.published_counts, dtype=np.float64)
         if not np.array_equal(shown[~np.isnan(shown)], np.asarray(table.true_counts)[~np.isnan(shown)]):
             raise DataError(
-                "The table's counts were changed in a way that no mechanism describes, so nothing can be said of what "
-                "they give away. Protect it by a method that has a .mechanism, such as flou.protect.CellKey."
+                "The table's counts were changed in a way that no mechanism of single cells describes, so nothing can "
+                'be said of what they give away. Margins that were repaired are such: measure with additive = "no".'
             )
     return Unchanged()
 

@@ -49,6 +49,11 @@ class CountUtility(Utility):
             raise ParameterError(
                 f"{type(self).__name__}.compare takes two tables; for a mechanism use .expect(mechanism, counts=frame)."
             )
+        if any(t.published is not None for t in tables_of(truth)):
+            raise ParameterError(
+                f"{type(self).__name__}.compare takes the table as it was made first, then its release; the first one "
+                "is protected."
+            )
         with native.engine_errors():
             return self._observed(released, pair_cells(tables_of(truth), tables_of(released)))
 

@@ -226,6 +226,9 @@ def test_texts_show_no_true_figures() -> None:
     assert f"{true_table().n_cells:,} cells" not in repr(table)
     html = table._repr_html_()
     assert html == public._repr_html_()
+    tables = TableSet.of([table])
+    assert repr(tables) == repr(tables.public())
+    assert f"{true_table().n_cells:,} cells" not in repr(tables)
 
 
 def test_a_cell_that_is_left_out_is_found_as_zero() -> None:

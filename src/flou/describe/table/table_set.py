@@ -140,5 +140,6 @@ class TableSet:
         return {**(self.public() if self.released else self).__dict__, "trail": None, "kin": Kin()}
 
     def __repr__(self) -> str:
-        lines = [f"{len(self.tables)} tables, {self.n_cells:,} cells"]
+        n_shown = sum(t.public().n_cells if t.hides_zeros else t.n_cells for t in self.tables)
+        lines = [f"{len(self.tables)} tables, {n_shown:,} cells"]  # how many cells are left out is not told
         return "\n".join([*lines, *(f"  {t.name}: {t!r}" for t in self.tables)])

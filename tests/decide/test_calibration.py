@@ -190,3 +190,8 @@ def test_shown_in_a_notebook(found: Any) -> None:
     assert page.count("<tr") == 25
     assert "smallest feasible V is 6" in page
     assert "best with risk at most 0.8: D = 10, V = 5, js = 2" in repr(found)
+
+
+def test_values_may_come_from_a_generator() -> None:
+    result = calibrated(over={"D": (d for d in (5, 10)), "V": iter([5.0])})
+    assert [p.parameters for p in result.points] == [{"D": 5, "V": 5.0}, {"D": 10, "V": 5.0}]

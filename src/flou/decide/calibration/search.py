@@ -100,10 +100,12 @@ def _grid(over: object) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """The names of the parameters, and every combination of their values in the order given."""
     if not isinstance(over, Mapping) or not over or not all(isinstance(n, str) for n in over):
         raise ParameterError(f'over = {over!r} should name parameters and values to try: {{"D": [5, 10], "V": [5]}}.')
+    held: list[list[Any]] = []
     for name, values in over.items():
-        if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
+        held.append([] if isinstance(values, str) or not isinstance(values, Iterable) else list(values))
+        if not held[-1]:
             raise ParameterError(f"over: {name} = {values!r} should be a list of values to try, one at least.")
-    return tuple(over), list(product(*(list(v) for v in over.values())))
+    return tuple(over), list(product(*held))
 
 
 def _carried_out(

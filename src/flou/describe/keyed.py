@@ -15,22 +15,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from flou.describe.mechanism.cell_keys import KEYS, require_uniform
 from flou.describe.microdata import Microdata
 from flou.describe.units import declared_ids
 from flou.engine import native
-from flou.engine.errors import DataError, ParameterError
+from flou.engine.errors import DataError, ParameterError, SecretError
 from flou.engine.randomness import keyed_hash
 from flou.engine.secret import Secret
 from flou.engine.values import text_of
 
 #: Where the keys stand; never shown.
 RECORD_KEY = f"{native.RESERVED}record_key"
-#: Keys are whole numbers below this.
-SPAN = 2**32
 #: A whole number as text, in the one way to write it: hashed as the number, since files differ in this.
 _WHOLE = r"^(?:0|-?[1-9][0-9]{0,18})$"
 #: How improbable a number of repeated keys must be before it is taken for a mistake.
-_ACCIDENT = 1e-6
+_ACCIDENT = 1e-4
 #: How many keys are compared with each other.
 _LOOKED_AT = 4_000_000
 
@@ -55,6 +54,11 @@ def record_keys(people: Microdata, *, secret: Secret | int | None = None, stored
     if stored is not None:
         return _stored(people, stored)
     chosen = Secret.of(secret)
+    if not chosen.replayable:
+        raise SecretError(
+            "Lasting keys need a secret that lasts: another one would perturb every cell anew, and noise could be "
+            'averaged away. Save it first, Secret.generate().save("office.secret"), and read it: Secret.from_file(…).'
+        )
     chosen.require_allowed(synthetic=people.marks.synthetic)
     name = people.schema.id
     if name is None:
@@ -77,7 +81,7 @@ def hashed_keys(ids: pl.Series, subkey: bytes) -> NDArray[np.int64]:
     if ids.dtype.is_float() or ids.dtype.is_decimal():
         ids = pl.Series(ids.name, [text_of(v) for v in ids.to_list()], dtype=pl.String)
     if ids.dtype != pl.String:
-        return (keyed_hash(ids.to_numpy(), subkey) & np.uint64(SPAN - 1)).astype(np.int64)
+        return (keyed_hash(ids.to_numpy(), subkey) & np.uint64(KEYS - 1)).astype(np.int64)
     written = pl.col(ids.name).str.contains(_WHOLE)
     # what does not fit in 64 bits stays null here, and a text
     numbers = ids.to_frame().select(pl.when(written).then(pl.col(ids.name)).cast(pl.Int64, strict=False)).to_series()
@@ -85,7 +89,7 @@ def hashed_keys(ids: pl.Series, subkey: bytes) -> NDArray[np.int64]:
     keys = np.empty(len(ids), dtype=np.uint64)
     keys[whole] = keyed_hash(numbers.drop_nulls().to_numpy(), subkey)
     keys[~whole] = keyed_hash(ids.filter(~whole).to_numpy(), subkey)
-    return (keys & np.uint64(SPAN - 1)).astype(np.int64)
+    return (keys & np.uint64(KEYS - 1)).astype(np.int64)
 
 
 def _require_distinct(people: Microdata, name: str) -> None:
@@ -111,6 +115,8 @@ def _require_distinct(people: Microdata, name: str) -> None:
 def _stored(people: Microdata, column: str) -> Microdata:
     if column not in people.columns:
         raise DataError(f"stored = {column!r} names no column of the data. Columns: {', '.join(people.columns)}.")
+    if column == people.schema.id:
+        raise DataError(f"{column!r} is the id of the units, not a key: flou.record_keys(people, secret=…) makes keys.")
     dtype = people.frame.collect_schema()[column]
     if not dtype.is_numeric():
         raise DataError(f"The record keys {column!r} should be numbers, but the column is {dtype}.")
@@ -129,17 +135,27 @@ def _stored(people: Microdata, column: str) -> Microdata:
             f"The record key {column!r} is missing in {row['null']:,} records. Each unit needs one that lasts: draw "
             "keys for new units once, and store them with the others."
         )
-    top, values = (SPAN, "whole numbers in [0, 2^32)") if dtype.is_integer() else (1, "numbers in [0, 1)")
+    top, values = (KEYS, "whole numbers in [0, 2^32)") if dtype.is_integer() else (1, "numbers in [0, 1)")
     if row["low"] < 0 or row["high"] >= top:
         raise DataError(
             f"The record keys {column!r} should be {values}; they lie between {row['low']} and {row['high']}."
         )
-    _require_few_repeated(people, column, top, SPAN if dtype.is_integer() else 10**8)
-    keys = held if dtype.is_integer() else (held.cast(nw.Float64) * float(SPAN)).floor().cast(nw.Int64)
+    _require_few_repeated(people, column, top, KEYS if dtype.is_integer() else 10**8)
+    keys = held if dtype.is_integer() else (held.cast(nw.Float64) * float(KEYS)).floor().cast(nw.Int64)
     frame = people.frame.with_columns(keys.alias(RECORD_KEY))
+    _require_random(frame, people.n_records, column)
     if column in people.schema.hidden:
         return people.with_frame(frame)
     return people.with_frame(frame.drop(column), people.schema.without([column]))
+
+
+def _require_random(frame: native.Frame, n: int, column: str) -> None:
+    """Keys must be spread over their range; looked at in 256 equal steps, counted where the records are."""
+    step = (nw.col(RECORD_KEY) / (KEYS // 256)).floor().cast(nw.Int64).alias("step")
+    grouped = native.collect(frame.select(step).group_by("step").agg(nw.len().cast(nw.Int64).alias("n")))
+    counted = np.zeros(256, dtype=np.int64)
+    counted[grouped["step"].to_numpy()] = grouped["n"].to_numpy()
+    require_uniform(np.cumsum(counted) / n, n, f"record keys {column!r}")
 
 
 def _require_few_repeated(people: Microdata, column: str, top: int, n_values: int) -> None:

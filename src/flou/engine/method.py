@@ -226,6 +226,8 @@ class Protection(Method):
 
     #: Whether its tables must carry cell keys, which come from record keys.
     needs_keys: ClassVar[bool] = False
+    #: Whether it goes by the keys of records where there are some, so that a plan makes them if it can.
+    uses_keys: ClassVar[bool] = False
     #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
     chooses_keys: ClassVar[bool] = False
 

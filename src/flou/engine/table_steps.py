@@ -56,7 +56,8 @@ def carry_out_tables(
     on_records = tuple(s for s in steps if not works_on_tables(s))
     on_tables = tuple(s for s in steps if works_on_tables(s))
     secret.require_allowed(synthetic=current.marks.synthetic)
-    keyed = any(s.needs_keys for s in on_tables)
+    has_ids = current.schema.id is not None
+    keyed = any(s.needs_keys or (s.uses_keys and has_ids) for s in on_tables)
     if keyed and keys is None and secret.origin == "entropy":
         raise SecretError(
             "Record keys are made from a secret, and noise that another secret draws anew next time could be averaged "

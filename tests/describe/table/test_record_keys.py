@@ -170,9 +170,35 @@ def test_nobody_sees_the_keys(how: str, tmp_path: Path) -> None:
 
 def test_stored_keys_that_have_a_hidden_role_keep_it() -> None:
     frame = pl.DataFrame({"rkey": [3, 4], "a": ["x", "y"]})
-    keyed = flou.record_keys(flou.Microdata(frame, id="rkey", keys=["a"]), stored="rkey")
-    assert keyed.schema.id == "rkey"
+    keyed = flou.record_keys(flou.Microdata(frame, identifiers=["rkey"], keys=["a"]), stored="rkey")
+    assert keyed.schema.identifiers == ("rkey",)
     assert keyed.public().columns == ("a",)
+
+
+def test_an_id_is_no_key() -> None:
+    frame = pl.DataFrame({"pid": [3, 4], "a": ["x", "y"]})
+    with pytest.raises(flou.FlouError, match="is the id of the units, not a key"):
+        flou.record_keys(flou.Microdata(frame, id="pid", keys=["a"]), stored="pid")
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("top", [2**24, 2**31, 0.5, 200])
+def test_keys_that_are_not_spread_over_their_range(top: float, engine: str) -> None:
+    """Drawn from a shorter range, or numbers of something else: all cells would be moved alike."""
+    rng = np.random.default_rng(1)
+    keys = rng.permutation(200) if top == 200 else rng.random(200) * top
+    held = pl.Series("rkey", keys if isinstance(top, float) else keys.astype(np.int64))
+    frame: Any = pl.DataFrame({"a": ["x", "y"] * 100}).with_columns(held)
+    if engine == "duckdb":
+        frame = pytest.importorskip("duckdb").from_arrow(frame.to_arrow())
+    with pytest.raises(flou.FlouError, match="not spread over their range"):
+        flou.record_keys(flou.Microdata(frame, keys=["a"]), stored="rkey")
+
+
+def test_a_secret_that_does_not_last_makes_no_lasting_keys() -> None:
+    people = flou.Microdata(pl.DataFrame({"pid": [3, 4], "a": ["x", "y"]}), id="pid")
+    with pytest.raises(flou.FlouError, match="Save it first"):
+        flou.record_keys(people, secret=flou.Secret.generate())
 
 
 def test_keys_travel_into_a_release_but_not_out_of_it() -> None:

@@ -146,6 +146,10 @@ def _point(
         raise ParameterError(f"{protection!r} makes no object with a .mechanism: nothing can be measured.") from error
     except TypeError as error:
         raise ParameterError(f"{protection!r} cannot be made with {', '.join(names)}: {error}.") from error
+    if getattr(made, "additive", "no") != "no":
+        raise ParameterError(
+            f'{made!r} repairs margins, which no mechanism of single cells describes: calibrate with additive = "no".'
+        )
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(f"{made!r} has no mechanism of counts to calibrate: its .mechanism is {mechanism!r}.")
     measured = risk.measure(mechanism, counts=frequencies)

@@ -1,4 +1,4 @@
-"""Cell keys as integers below 2^32: floats of other tools scaled, keys of contributors added up modulo 2^32.
+"""Cell keys as integers below 2^32: floats of other tools scaled, and a look whether keys are random at all.
 
 A cell key (Fraser and Wooton 2005) decides a cell's noise. ptable, cellKey and ckm use the fractional part of a sum of
 floats, whose last digits depend on the order of the summands; sums of integers modulo 2^32 do not, so the same
@@ -36,14 +36,6 @@ def keys_from_floats(floats: ArrayLike) -> Integers:
     return np.floor(values * KEYS).astype(np.int64)
 
 
-def sum_keys(record_keys: ArrayLike, cells: ArrayLike, n_cells: int) -> Integers:
-    """The key of each cell 0, …, n_cells - 1: its contributors' keys added up modulo 2^32."""
-    keys = checked_keys(record_keys)
-    totals = np.zeros(n_cells, dtype=np.uint64)
-    np.add.at(totals, np.asarray(cells, dtype=np.int64), keys.astype(np.uint64))  # 2^64 is a multiple of 2^32
-    return (totals % np.uint64(KEYS)).astype(np.int64)
-
-
 def checked_keys(cell_keys: ArrayLike) -> Integers:
     """An array of integer keys in [0, 2^32)."""
     array: NDArray[Any] = np.asarray(cell_keys)
@@ -55,3 +47,42 @@ def checked_keys(cell_keys: ArrayLike) -> Integers:
     if array.size and (array.min() < 0 or array.max() >= KEYS):
         raise DataError("Cell keys must lie between 0 and 2^32 - 1. Reduce the sum of record keys modulo 2^32.")
     return array.astype(np.int64, copy=False)
+
+
+#: How far the distribution of n keys may lie from uniform, in units of 1 / sqrt(n). Independent keys lie farther once
+#: in 10^8 files; those of cells, which share people, are independent pair by pair alone, and get more room.
+FAR, _FAR_OF_CELLS = 3.2, 4.8
+
+
+def require_uniform(below: ArrayLike, n: int, what: str, far: float = FAR) -> None:
+    """Refuse keys that are not spread over their range: `below` has their share below each of equally many steps.
+
+    Numbers of persons, counts or keys of fewer bits would move all cells alike, which protects nobody. Few keys
+    cannot be told from random ones.
+    """
+    shares = np.asarray(below, dtype=np.float64)
+    distance = float(np.abs(shares - np.arange(1, len(shares) + 1) / len(shares)).max())
+    if distance * np.sqrt(n) > far:
+        raise DataError(
+            f"The {what} are not spread over their range, 0 to 2^32 (or 0 to 1), as random keys are: all cells would "
+            "be moved alike. Are they numbers of something else, or drawn from a shorter range? Draw them anew, "
+            "uniformly, or take lasting keys: flou.record_keys(people, secret=…)."
+        )
+
+
+def require_random(counts: Integers, keys: Integers) -> None:
+    """Refuse cell keys that cannot be sums of random keys: not uniform, or one key for cells of different counts."""
+    occupied = counts > 0
+    held, shown = keys[occupied], counts[occupied]
+    distinct = np.unique(held)
+    if len(distinct):
+        steps = np.arange(1, 257) * (KEYS // 256)
+        require_uniform(np.searchsorted(distinct, steps) / len(distinct), len(distinct), "cell keys", _FAR_OF_CELLS)
+    n_pairs = len(np.unique(shown * KEYS + held)) if shown.size and shown.max() < 2**30 else len(distinct)
+    # cells of different counts have different people, so a key in common is an accident
+    by_accident = len(distinct) ** 2 / KEYS
+    if n_pairs - len(distinct) > 5 + 10 * by_accident:
+        raise DataError(
+            f"{n_pairs - len(distinct):,} cells of different counts have the same cell key, although they hold "
+            "different people. The keys of a table are sums of its records' keys: see flou.record_keys."
+        )

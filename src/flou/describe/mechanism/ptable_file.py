@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flou.describe.mechanism.matrix_parameters import LARGEST_REACH
+from flou.describe.mechanism.matrix_parameters import LARGEST_REACH, SMALLEST_V
 from flou.engine import native
 from flou.engine.errors import DataError, listed
 from flou.engine.output import checked_path, written_whole
@@ -128,6 +128,9 @@ def _chances(table: pl.DataFrame) -> Floats:
     chances[i[used], j[used] - i[used] + reach] = p[used]
     _check_rows(chances, reach)
     _check_intervals(table, i, j, p)
+    steps = np.arange(-reach, reach + 1) ** 2
+    if float((chances @ steps).max()) < SMALLEST_V:
+        _refuse(f"its noise has a variance below {SMALLEST_V:g}, which protects nobody")
     sums = chances.sum(axis=1, keepdims=True)
     return np.where(np.abs(sums - 1) > _EXACT, chances / sums, chances)
 

@@ -7,7 +7,7 @@ that occur, which are never shown themselves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -77,6 +77,7 @@ def read_atoms(spec: DimensionSpec, groups: pl.DataFrame, schema: Schema, total:
         zonings.append((tuple(level.shown for level in path), coded, tuple(labels for labels, _ in by_level)))
     all_declared = declared and len(spec.columns) == 1 and spec.columns[0] in schema.modalities
     dimension, finest = build_dimension(spec.name, zonings, total, declared=all_declared)
+    dimension = replace(dimension, names=tuple(level.name for level in spec.levels))
     return Atoms(dimension, spec.columns, tuple(values), combinations, atom.astype(np.int64), finest)
 
 

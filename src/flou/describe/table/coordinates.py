@@ -24,10 +24,10 @@ HashTexts = Callable[[NDArray[np.generic]], U64]
 def node_names(dim: Dimension) -> list[tuple[str, str]]:
     """The column and label of each node below the total: the finest that is not a total itself."""
     own = [("", "")] * dim.n_nodes
-    for column in dim.columns:
+    for column, name in zip(dim.columns, dim.names or dim.columns, strict=True):
         for node, label in enumerate(dim.labels[column].to_list()):
             if label != dim.total:
-                own[node] = (column, label)
+                own[node] = (name, label)
     return own[1:]
 
 

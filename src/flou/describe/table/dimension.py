@@ -44,6 +44,8 @@ class Dimension:
     #: How many levels each zoning has.
     levels: tuple[int, ...]
     total: str = TOTAL
+    #: The one name of each column's level, however it was asked for; as they are shown where nothing else is known.
+    names: tuple[str, ...] = ()
     #: Whether its categories are known to everybody, whoever is in the data.
     declared: bool = False
 
@@ -60,10 +62,6 @@ class Dimension:
     @property
     def n_zonings(self) -> int:
         return len(self.levels)
-
-    def children(self, node: int, zoning: int = 0) -> NDArray[np.intp]:
-        """The nodes right below a node; of the total those of one zoning."""
-        return np.flatnonzero((self.parents == node) & (self.zonings == zoning if node == 0 else True))
 
     def category(self, node: int) -> str:
         """The node's own label: that of the finest column that is not a total."""

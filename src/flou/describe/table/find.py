@@ -20,11 +20,12 @@ def find_cell(table: Table, labels: Mapping[str, object]) -> dict[str, Any]:
     nodes = find_nodes(table, labels)
     place = place_of(table, nodes)
     if place is not None:
-        found: dict[str, Any] = table.all_cells()[place].row(0, named=True)
+        found: dict[str, Any] = table.only(place).all_cells().row(0, named=True)
         return found
     shown = {c: dim.labels[node, c] for dim, node in zip(table.dims, nodes, strict=True) for c in dim.columns}
     value = {} if table.published_values is None else {"value": 0.0}
-    return {**shown, "count": 0, **value, "status": "zero"}
+    nobody = table.published_counts.dtype.type(0).item()
+    return {**shown, "count": nobody, **value, "status": "zero"}
 
 
 def find_nodes(table: Table, labels: Mapping[str, object]) -> list[int]:

@@ -10,6 +10,7 @@ numbers in [0, 1).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -44,7 +45,8 @@ def table_from_frame(
     """A table from a frame that lists its cells.
 
     `count` is the column of counts, `value` that of sums, `weighted` that of weighted counts, `key` that of cell keys.
-    `cells` says whether all cells are listed, or those alone that somebody is in; by default all if one is zero.
+    `cells` says whether all cells are listed, or those alone that somebody is in; by default all if zeros
+    are among them and none is missing.
     """
     entered = native.enter(frame)
     rows = native.collect(entered.frame)
@@ -65,10 +67,12 @@ def table_from_frame(
     if cells not in ("occupied", "all", "as given"):
         raise ParameterError(f'cells = {cells!r} must be "occupied" or "all".')
     counts = _whole(rows[count])
-    listing: Listing = ("all" if (counts == 0).any() else "occupied") if cells == "as given" else cells
-    read = [_dimension(spec, rows, total, declared=listing == "all") for spec in specs]
+    read = [_dimension(spec, rows, total) for spec in specs]
     codes = np.stack([nodes for _, nodes in read], axis=1)
-    found_dims = tuple(dim for dim, _ in read)
+    n_unlisted = _unlisted([dim for dim, _ in read], codes)
+    # a zero among some of the cells does not say that the others are listed for any other reason than that they are not
+    listing: Listing = cells if cells != "as given" else "all" if (counts == 0).any() and not n_unlisted else "occupied"
+    found_dims = tuple(replace(dim, declared=listing == "all") for dim, _ in read)
     packed = Digits(tuple(dim.n_nodes for dim in found_dims)).pack(list(codes.T))
     order = np.argsort(packed, kind="stable")
     _require_once(rows, packed, order, specs)
@@ -85,7 +89,7 @@ def table_from_frame(
         value_name=value,
         weight_name=weighted,
         listed=listing,
-        n_unlisted_zeros=0 if listing == "all" else _unlisted(found_dims, held.codes),
+        n_unlisted_zeros=0 if listing == "all" else n_unlisted,
         native_kind=entered.kind,
         name=name,
     )
@@ -100,9 +104,7 @@ def _unlisted(dims: Sequence[Dimension], codes: NDArray[np.int32]) -> int:
     return max(0, possible - len(codes))
 
 
-def _dimension(
-    spec: DimensionSpec, rows: pl.DataFrame, total: str, *, declared: bool
-) -> tuple[Dimension, NDArray[np.int32]]:
+def _dimension(spec: DimensionSpec, rows: pl.DataFrame, total: str) -> tuple[Dimension, NDArray[np.int32]]:
     """The dimension and the node of each cell."""
     texts, codes = {}, {}
     for column in spec.columns:
@@ -128,7 +130,7 @@ def _dimension(
             raise DataError(f"No cell of {spec.name!r} has a category of {shown[-1]!r}: all of them are totals.")
         zonings.append((shown, coded[coded[:, 0] >= 0], tuple(texts[c] for c in shown)))
         finest_rows.append(coded)
-    dimension, _ = build_dimension(spec.name, zonings, total, declared=declared)
+    dimension, _ = build_dimension(spec.name, zonings, total)
     return dimension, _nodes(dimension, np.concatenate(finest_rows, axis=1), spec, texts)
 
 

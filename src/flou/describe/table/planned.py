@@ -7,7 +7,6 @@ column. As they are made nothing of them is released, whatever was done to the r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from flou.describe.keyed import record_keys
@@ -32,9 +31,5 @@ def planned_tables(
             'Give it one in the schema, role = "id", or name a column of keys in the plan: [record_keys] stored = "…".'
         )
     keyed = records if secret is None and stored is None else record_keys(records, secret=secret, stored=stored)
-    made = [_unreleased(table) for table in tabulate_many(keyed, list(tables))]
-    return made[0].with_changes(name=str(tables[0]["name"])) if len(made) == 1 else TableSet.of(made)
-
-
-def _unreleased(table: Table) -> Table:
-    return table.with_changes(marks=replace(table.marks, released=False, frame=False))
+    made = tabulate_many(keyed, list(tables))
+    return made[0].with_changes(name=str(tables[0]["name"])) if len(made) == 1 else made

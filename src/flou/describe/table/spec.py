@@ -27,6 +27,11 @@ class Level:
     #: The name of the column that shows it.
     shown: str = ""
 
+    @property
+    def name(self) -> str:
+        """The one name of the level, however it was asked for: draws go by it."""
+        return self.column if self.number == 0 else f"{self.column}@{self.number}"
+
 
 @dataclass(frozen=True)
 class DimensionSpec:
@@ -105,7 +110,8 @@ def _level(word: str, text: str, columns: Sequence[str], schema: Schema) -> Leve
     if hierarchy is None:
         raise HierarchyError(_no_hierarchy(column, text))
     number = hierarchy.level_number(int(wanted) if wanted.isdecimal() else wanted)
-    return Level(column, number, column if number == 0 else word)
+    shown = f"{column}@{number if wanted.isdecimal() else wanted}"
+    return Level(column, number, column if number == 0 else shown)
 
 
 def _level_name(names: Sequence[str], number: int) -> str:

@@ -192,6 +192,12 @@ class Table:
         """The table as it may be seen: of a protected one what would be published."""
         return self if self.published is None else self.public()
 
+    def only(self, place: int) -> Table:
+        """The table of one of its cells."""
+        chosen = np.array([place])
+        published = None if self.published is None else self.published.take(chosen)
+        return replace(self, cells=self.cells.take(chosen), published=published)
+
     def all_cells(self, *, reveal: bool = False) -> pl.DataFrame:
         """Every cell there is, with the figures that may be seen."""
         figures = [pl.Series("count", self.published_counts, nan_to_null=True)]

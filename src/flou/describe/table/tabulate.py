@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -191,7 +191,7 @@ def _table(data: Microdata, spec: TableRequest, sums: _Sums, grouped: pl.DataFra
     holders = None
     if sums.holding is not None:
         holders = finest.with_columns(_holders(grouped, str(sums.holding)))
-        holders = roll_up(add_up(holders, HOLDER), digits, climbs, partial(_add_up_holders))
+        holders = roll_up(add_up(holders, HOLDER), digits, climbs, _add_up_holders)
     merged = add_up(finest)
     grid = Grid.of(data.schema, spec.dims, atoms) if spec.cells == "all" else None
     if grid is not None:
@@ -224,7 +224,8 @@ def _table(data: Microdata, spec: TableRequest, sums: _Sums, grouped: pl.DataFra
         weight_name=spec.weight,
         listed=spec.cells,
         n_unlisted_zeros=math.prod(int(climb.wanted.sum()) for climb in climbs) - cells.n,
-        marks=data.marks,
+        # whatever was done to the records, nothing protects the table yet
+        marks=replace(data.marks, released=False, frame=False),
         native_kind=data.native_kind,
         name=spec.name,
     )

@@ -21,6 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, WithJsonSchema, model_validator
 
+from flou.describe.mechanism.cell_keys import require_random
 from flou.describe.mechanism.matrix_parameters import checked_matrix
 from flou.describe.mechanism.transition_matrix import TransitionMatrix
 from flou.describe.table.cells import Ints
@@ -103,6 +104,8 @@ class CellKey(CountProtection):
         return self.mechanism.js + 1, 1
 
     def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
+        if table.cells.key is not None:
+            require_random(table.true_counts, table.cells.key)
         return self._shown(table)
 
     def _shown(self, table: Table) -> NDArray[Any]:
@@ -116,7 +119,8 @@ class CellKey(CountProtection):
         moved = n + self.mechanism.deviations(n, table.cells.key)
         if table.cells.weighted is None:
             return moved
-        estimates: NDArray[Any] = table.cells.weighted * moved / np.maximum(n, 1)
+        # whole units: the digits behind them would tell the number of contributors, which divides the estimate
+        estimates: NDArray[Any] = np.rint(table.cells.weighted * moved / np.maximum(n, 1))
         return estimates
 
     def _cell_promises(self) -> Sequence[Promise]:
@@ -138,23 +142,18 @@ class CellKey(CountProtection):
         text = "the variance of the noise is {reached}, not {V}: with D = {D} it cannot be larger"
         return (Note(text, {"reached": round(reached, 3), "V": self.V, "D": self.D}),)
 
+    def _contributors(self, table: Table) -> Ints:
+        """The numbers of contributors that are shown; in weighted tables those behind the estimates."""
+        if table.cells.weighted is None or table.cells.key is None:
+            return table.published_counts.astype(np.int64)
+        return table.true_counts + self.mechanism.deviations(table.true_counts, table.cells.key)
+
     def _too_far(self, table: Table) -> int:
-        return int((np.abs(_contributors(table) - table.true_counts) > self.mechanism.reach).sum())
+        return int((np.abs(self._contributors(table) - table.true_counts) > self.mechanism.reach).sum())
 
     def _not_by_key(self, table: Table) -> int:
         return int((table.published_counts != self._shown(table)).sum())
 
     def _ruled_out(self, table: Table) -> int:
-        shown = _contributors(table)
+        shown = self._contributors(table)
         return int(((shown >= 1) & (shown <= self.mechanism.js)).sum())
-
-
-def _contributors(table: Table) -> Ints:
-    """The numbers of contributors that are shown, in weighted tables through the estimates: n' = n w' / w."""
-    shown, weighted = table.published_counts, table.cells.weighted
-    if weighted is None:
-        whole: Ints = shown.astype(np.int64)
-        return whole
-    ratio = np.divide(shown, weighted, out=np.ones(table.n_cells), where=weighted > 0)
-    found: Ints = np.rint(ratio * table.true_counts).astype(np.int64)
-    return found

@@ -90,6 +90,12 @@ class CountProtection(TableProtection):
         return ()
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
+        weighted = {table.cells.weighted is not None for table in tables_of(data)}
+        if len(weighted) > 1:
+            raise DataError(
+                "The set has weighted and unweighted tables: side by side they would tell each cell's mean weight, "
+                "and with it the true number of contributors. Publish the ones or the others."
+            )
         outcome = super()._protect(data, draw)
         return self._with_costs(outcome, draw) if self._repairs else outcome
 

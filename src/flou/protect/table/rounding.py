@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from flou.describe.mechanism.cell_keys import KEYS
+from flou.describe.mechanism.cell_keys import KEYS, require_random
 from flou.describe.mechanism.rounding import ConventionalRounding, UnbiasedRounding
 from flou.describe.table.cells import Ints
 from flou.describe.table.coordinates import hash_coordinates
@@ -101,6 +101,7 @@ class RandomRounding(_Multiples):
 
     title: ClassVar[str] = "unbiased random rounding of counts"
     reference: ClassVar[str] = "nargundkar1972"
+    uses_keys: ClassVar[bool] = True
 
     base: int = Field(ge=2, le=10_000, description="counts become multiples of this")
     additive: Additive = Field("no", description='"repair" changes cells further until margins add up')
@@ -116,6 +117,8 @@ class RandomRounding(_Multiples):
 
     def _moved(self, table: Table, draw: Draws) -> Ints:
         below, remainders = split_multiples(_true(table), self.base)
+        if table.cells.key is not None:
+            require_random(table.true_counts, table.cells.key)
         keys = table.cells.key if table.cells.key is not None else draw_keys(table, draw)
         # up when key / 2^32 < remainder / base, in whole numbers where the counts are
         return below + self.base * (keys * self.base < remainders * KEYS)

@@ -13,6 +13,8 @@ from tests.contracts.cases import people
 from tests.reporting.messages import gather
 
 import flou
+from flou.engine.comparison import range_text
+from flou.engine.note import Note
 from flou.engine.words import LANGUAGES, Words, _catalogue
 from flou.protect.micro.lattice.picture import STATUS
 from flou.protect.micro.lattice.quality import QUALITY_LABELS
@@ -174,6 +176,24 @@ def test_numbers_follow_the_language() -> None:
     assert french.share(0.125) == "12,5\u202f%"
     with pytest.raises(flou.FlouError, match="en or fr"):
         Words("de")
+
+
+def test_parameters_follow_the_language() -> None:
+    held = {"V": 2.5, "sizes": (1, 1000), "I": None, "inner": {"method": "k_anonymity", "k": 3, "t": 1e-9}}
+    english, french = Words("en"), Words("fr")
+    assert english.settings(held) == "V = 2.5, sizes = [1, 1,000], inner = k_anonymity(k = 3, t = 1e-09)"
+    assert french.settings(held) == (
+        "V = 2,5\u202f; sizes = [1\u202f; 1\u202f000]\u202f; inner = k_anonymity(k = 3\u202f; t = 1e-09)"
+    )
+    note = Note("no record is flagged by {method} ({settings})", {"method": "k-anonymity", "settings": {"t": 0.5}})
+    assert str(note) == "no record is flagged by k-anonymity (t = 0.5)"
+    assert "(t = 0,5)" in french.note(note)
+
+
+def test_classes_of_counts_follow_the_language() -> None:
+    assert range_text("≥ 1000", Words("fr")) == "≥ 1\u202f000"
+    assert range_text("100–999", Words("fr")) == "100–999"
+    assert range_text("≥ 1000", Words("en")) == "≥ 1000"
 
 
 def test_saved_once(tmp_path: Path) -> None:

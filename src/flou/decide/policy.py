@@ -22,7 +22,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Parameters
 from flou.engine.release import Release
 from flou.engine.result import Result, RiskResult
-from flou.engine.values import Proportion, settings_text
+from flou.engine.values import Proportion
 from flou.risk.table.inference_result import InferenceResult
 
 
@@ -102,7 +102,7 @@ class Policy(Parameters):
         judged = rule.on if sampled else "release"
         after = [r for r in fitting if r.measured_on == judged]
         if not after:
-            values: dict[str, object] = {"method": rule.title, "settings": settings_text(rule.settings)}
+            values: dict[str, object] = {"method": rule.title, "settings": rule.settings}
             if fitting and judged == "frame":
                 note = Note("{method} was not measured in the file that the sample was drawn from", values)
             elif fitting:
@@ -125,7 +125,7 @@ class Policy(Parameters):
         label = result.value_label if rule.figure == "value" else result.figure_labels.get(rule.figure, rule.figure)
         values: dict[str, object] = {
             "method": result.title,
-            "settings": settings_text(result.settings),
+            "settings": result.settings,
             "figure": label,
             "where": " in the sample's frame" if result.measured_on == "frame" else "",
             "value": _read(rule, result, figure),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,9 +35,10 @@ _TINY = 1e-6
 _DAY_ZERO = dt.date(1970, 1, 1)
 
 #: How a column of a table is read. "value": a value of the column named in the same line; "amount": a number, or
-#: a day where the line says that its type is "date"; "signed" and "change": deviations, which keep their sign.
+#: a day where the line says that its type is "date"; "signed" and "change": deviations, which keep their sign;
+#: "range": a class of numbers, such as 100–999.
 Kind = Literal["column", "value", "text", "name", "count", "amount", "units", "number", "share", "signed", "change",
-             "term"]  # fmt: skip
+             "term", "range"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Shown:
 
     @property
     def is_number(self) -> bool:
-        return self.kind not in ("column", "value", "text", "name", "term")
+        return self.kind not in ("column", "value", "text", "name", "term", "range")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,8 @@ def _text(row: dict[str, Any], column: Shown, words: Words, schema: Any) -> str:
         return words(str(value))
     if column.kind == "name":
         return str(value)
+    if column.kind == "range":
+        return range_text(str(value), words)
     if column.kind == "amount" and row.get("type") == "date":
         return (_DAY_ZERO + dt.timedelta(days=round(value))).isoformat()
     return number_text(value, column.kind, words)
@@ -126,6 +130,13 @@ def term_text(row: dict[str, Any], words: Words, schema: Any) -> str:
         return words("intercept")
     label = str(schema.label(column, words.language))
     return label if level is None else f"{label}{words.colon} {schema.value_label(column, level, words.language)}"
+
+
+def range_text(value: str, words: Words) -> str:
+    """A class of whole numbers; French sets thousands apart."""
+    if words.language == "en":
+        return value
+    return re.sub(r"\d{4,}", lambda digits: words.number(int(digits[0])), value)
 
 
 def number_text(value: float, kind: str, words: Words) -> str:

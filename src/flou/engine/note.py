@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flou.engine.values import plain_text
+from flou.engine.values import plain_text, settings_text
 
 
 @dataclass(frozen=True)
 class Note:
-    """`text` is the English template (and the key of its translation); `values` fill it."""
+    """`text` is the English template (and the key of its translation); `values` fill it, a mapping as parameters."""
 
     text: str
     values: dict[str, object] = field(default_factory=dict)
@@ -17,4 +18,8 @@ class Note:
     internal: bool = False
 
     def __str__(self) -> str:
-        return self.text.format(**{k: plain_text(v) for k, v in self.values.items()})
+        return self.text.format(**{k: _shown(v) for k, v in self.values.items()})
+
+
+def _shown(value: object) -> str:
+    return settings_text(value) if isinstance(value, Mapping) else plain_text(value)

@@ -7,7 +7,7 @@ column; declared values are therefore matched by this form.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -47,21 +47,26 @@ def percent(share: float) -> str:
     return f"{value:.{digits}f}" if value >= 0.001 else "< 0.001"
 
 
-def plain_text(value: object) -> str:
-    """A parameter or figure as people read it: `[a, b]`, `k_anonymity(k = 3)`, 1,234."""
+def all_digits(value: float) -> str:
+    """A number with all of its decimals, thousands apart."""
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,}"
+
+
+def plain_text(value: object, number: Callable[[float], str] = all_digits, between: str = ", ") -> str:
+    """A parameter or figure as people read it: `[a, b]`, `k_anonymity(k = 3)`, 1,234; other languages write others."""
     if isinstance(value, Proportion):
         return f"{percent(value)}%"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{int(value):,}" if float(value).is_integer() else f"{value:,}"
+        return number(value)
     if isinstance(value, Mapping):
         inner = dict(value)
         name = inner.pop("method", None)
-        shown = ", ".join(f"{k} = {plain_text(v)}" for k, v in inner.items())
+        shown = between.join(f"{k} = {plain_text(v, number, between)}" for k, v in inner.items())
         return f"{name}({shown})" if name else f"{{{shown}}}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(plain_text(v) for v in value) + "]"
+        return "[" + between.join(plain_text(v, number, between) for v in value) + "]"
     return str(value)
 
 

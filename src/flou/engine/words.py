@@ -5,13 +5,14 @@ A text in the code is its own key. Numbers follow the language too: 12.5% and 12
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from flou.engine.errors import ParameterError
 from flou.engine.note import Note
-from flou.engine.values import Proportion, percent
+from flou.engine.values import Proportion, all_digits, percent, plain_text
 
 LANGUAGES = ("en", "fr")
 #: Places of a note that hold a method's title or a figure's label; others (columns, values) stay as they are.
@@ -41,6 +42,8 @@ class Words:
     def _shown(self, value: object) -> str:
         if isinstance(value, Proportion):
             return self.share(value)
+        if isinstance(value, Mapping):
+            return self.settings(value)
         return self.number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
     def number(self, value: float) -> str:
@@ -60,6 +63,23 @@ class Words:
         """A share as a percentage."""
         shown = percent(value)
         return f"{shown.replace('.', ',')}\u202f%" if self.language == "fr" else f"{shown}%"
+
+    def plain(self, value: object) -> str:
+        """A parameter as people read it."""
+        return plain_text(value, self._all_digits, self.between)
+
+    def _all_digits(self, value: float) -> str:
+        shown = all_digits(value)
+        return shown.translate({ord(","): "\u202f", ord("."): ","}) if self.language == "fr" else shown
+
+    def settings(self, settings: Mapping[str, object]) -> str:
+        """Parameters as people read them, those that were set: `k = 3, missing = category`; `V = 2,5 ; js = 2`."""
+        return self.between.join(f"{n} = {self.plain(v)}" for n, v in settings.items() if v is not None)
+
+    @property
+    def between(self) -> str:
+        """What stands between parameters: no comma where it is the decimal point."""
+        return "\u202f; " if self.language == "fr" else ", "
 
     @property
     def colon(self) -> str:

@@ -14,7 +14,6 @@ from flou.engine.comparison import ComparisonResult
 from flou.engine.guarantee import Proof
 from flou.engine.release import Step
 from flou.engine.result import Result
-from flou.engine.values import settings_text
 from flou.reporting.glossary import Term, glossary
 from flou.reporting.risk_section import Pair, RiskSection, is_measure
 from flou.reporting.utility_section import UtilitySection
@@ -137,7 +136,7 @@ class Content(RiskSection, UtilitySection):
                 "number": step.number,
                 "title": self.words(step.method.title or step.method.name()),
                 "name": step.method.name(),
-                "settings": settings_text(self._settings(step.method.shown_settings())),
+                "settings": self.words.settings(self._settings(step.method.shown_settings())),
                 "changed": self._changed(step),
                 "notes": [self.note(n) for n in step.notes if not (self.public and n.internal)],
             }

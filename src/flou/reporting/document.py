@@ -23,7 +23,6 @@ from flou.engine.note import Note
 from flou.engine.output import checked_path, require_new, written_whole
 from flou.engine.release import Release
 from flou.engine.result import Result
-from flou.engine.values import settings_text
 from flou.engine.words import LANGUAGES, Words
 from flou.reporting.content import Content
 
@@ -77,7 +76,6 @@ class Report:
             _=words,
             words=words,
             content=content,
-            settings_text=settings_text,
             audience=audience,
             language=language,
             version=__version__,

@@ -13,7 +13,7 @@ from typing import Any
 from flou.engine.charts import to_svg
 from flou.engine.comparison import MOST_LINES, ComparisonResult, Detail, Shown, number_text
 from flou.engine.result import Figure
-from flou.engine.values import Proportion, settings_text
+from flou.engine.values import Proportion
 from flou.reporting.table_section import TableSection, speaks_of_tables
 
 #: Figures that count records; others count columns or coefficients, which are no secret.
@@ -36,7 +36,7 @@ class UtilitySection(TableSection):
     def comparison_settings(self, result: ComparisonResult) -> str:
         """Parameters; the public does not see bounds that were chosen by the original."""
         held = {k: "…" if self.public and isinstance(v, Mapping) else v for k, v in result.settings.items()}
-        return settings_text(held)
+        return self.words.settings(held)
 
     def comparison_figures(self, result: ComparisonResult) -> Iterator[tuple[str, str]]:
         """Label and value of the headline and of each figure."""

@@ -9,14 +9,13 @@ from flou.describe.microdata import Microdata
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
-from flou.engine.values import settings_text
 
 
 def flags_nobody(measure: RiskMeasure, against: Microdata | None = None) -> Guarantee:
     """Measured on the output; `against` is the step's input where the measure compares with an original."""
     # a mapping lists values of the original, which a promise to the public does not name
     settings = {k: "…" if isinstance(v, Mapping) else v for k, v in measure.shown_settings().items()}
-    values: dict[str, object] = {"method": measure.title, "settings": settings_text(settings)}
+    values: dict[str, object] = {"method": measure.title, "settings": settings}
     promise = Note("no record is flagged by {method} ({settings})", values)
     held = against if measure.compares_with == "original" else None
 

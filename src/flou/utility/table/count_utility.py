@@ -182,7 +182,7 @@ class CountUtility(Utility):
         details = {}
         if lines is not None:
             columns = (
-                Shown("size", "true count", "name"),
+                Shown("size", "true count", "range"),
                 Shown("cells", "cells", "count"),
                 Shown("observed", "observed", number),
                 Shown("expected", "expected", number),

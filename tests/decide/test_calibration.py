@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import flou
 from flou.decide.calibration.frontier import mark_frontier
+from flou.engine.charts import PADDING
 
 CENSUS = pl.read_csv(Path(__file__).parents[1] / "golden" / "census_count_frequencies.csv")
 PAPER: dict[str, Any] = {"D": [5, 10], "V": [2.5, 5, 10, 15], "js": [0, 2, 4]}
@@ -183,6 +184,14 @@ def test_charts_speak_both_languages(found: Any, kind: str) -> None:
     assert "risque de divulgation" in french
     assert "2,5" in french
     assert "2.5" in english
+
+
+def test_charts_leave_room_for_their_labels(found: Any) -> None:
+    assert found.plot("fr", kind="priors").to_dict()["padding"] == PADDING
+    chart = found.plot().to_dict()
+    assert chart["layer"][0]["encoding"]["x"]["title"] == "utility: share of cells within 2 of the true count"
+    label = chart["layer"][-1]["mark"]
+    assert (label["align"], label["dx"] < 0) == ("right", True), "the legend stands at the right"
 
 
 def test_shown_in_a_notebook(found: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,11 @@ def percent_axis(words: Words) -> alt.Axis:
     number = "format(datum.value * 100, '~r')"
     label = f"replace({number}, '.', ',') + '\u202f%'" if words.language == "fr" else f"{number} + '%'"
     return alt.Axis(labelExpr=label, tickCount=5)
+
+
+def in_lines(text: str, width: int = 28) -> list[str]:
+    """A long title of an axis on several lines: on one it would be cut off where fonts are wide."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def styled(chart: Any) -> alt.Chart:

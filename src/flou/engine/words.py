@@ -64,6 +64,10 @@ class Words:
         shown = percent(value)
         return f"{shown.replace('.', ',')}\u202f%" if self.language == "fr" else f"{shown}%"
 
+    def whole_share(self, value: float) -> str:
+        """A share as a percentage without decimals, where there is no room for them."""
+        return f"{100 * value:.0f}\u202f%" if self.language == "fr" else f"{100 * value:.0f}%"
+
     def plain(self, value: object) -> str:
         """A parameter as people read it."""
         return plain_text(value, self._all_digits, self.between)

@@ -31,9 +31,34 @@ def test_large_counts_in_french() -> None:
     """Jamme 2025, figure 3: D = 5 and V = 10 is uniform, so five deviations of eleven are 2 at most."""
     chart = TransitionMatrix(5, 10).plot(language="fr")
     svg = to_svg(chart)
-    for text in ("Bruit sur les grands comptages", "probabilité", "déviation de 2 au plus", "= 45,5\u202f%"):
+    for text in ("Bruit sur les grands comptages", "probabilité", "écart de 2 au plus", "= 45,5\u202f%"):
         assert text in svg
-    assert "D = 5, V = 10, js = 0" in svg
+    assert "D = 5\u202f; V = 10\u202f; js = 0" in svg
+
+
+def ticks(chart: Any) -> Any:
+    return chart.to_dict()["spec"]["layer"][0]["encoding"]["x"]["axis"]["values"]
+
+
+def test_the_lowest_deviation_has_its_tick() -> None:
+    assert ticks(TransitionMatrix(10, 5, 2).plot(1)) == list(range(-1, 11))
+    beside = TransitionMatrix(10, 5, 2).plot(1, beside=[TransitionMatrix(5, 5, 2)])
+    assert ticks(beside) == [-1, 0, 2, 4, 6, 8, 10]
+    assert ticks(TransitionMatrix(10, 5, 2).plot(beside=[TransitionMatrix(5, 5, 2)])) == [-10, -5, 0, 5, 10]
+
+
+@pytest.mark.parametrize(("language", "short"), [("en", "deviation"), ("fr", "écart")])
+def test_panels_side_by_side_have_a_short_title_each_and_the_whole_one_above(language: str, short: str) -> None:
+    alone = TransitionMatrix(5, 10).plot(language=language).to_dict()
+    beside = TransitionMatrix(5, 10).plot(beside=[TransitionMatrix(5, 5)], language=language).to_dict()
+    long, title = (chart["spec"]["layer"][0]["encoding"]["x"]["title"] for chart in (alone, beside))
+    assert title == short
+    assert long in beside["title"]["text"]
+    assert long not in alone["title"]["text"]
+
+
+def test_probabilities_that_add_up_to_1_are_100_percent() -> None:
+    assert drawn_rows(TransitionMatrix(2, 2).plot(1))[0]["note"] == "P(|Z| ≤ 2) = 100.0%"
 
 
 def test_equal_matrices_have_panels_of_their_own() -> None:

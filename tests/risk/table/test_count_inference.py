@@ -160,6 +160,16 @@ def test_counts_that_are_never_published_tell_nothing() -> None:
     assert found.plot().to_dict()["layer"]
 
 
+@pytest.mark.parametrize("s", [5, 10, 13])
+def test_figures_on_bars_do_not_touch(s: int) -> None:
+    """Few bars have their figure with a decimal, more without, many none."""
+    chart = C(s=s).measure(T(10, 5, 2), counts=CENSUS).plot("fr").to_dict()
+    labels = [row["label"] for row in chart["datasets"][chart["data"]["name"]]]
+    assert len(labels) == s
+    assert {5: "87,2\u202f%", 10: "100\u202f%", 13: ""}[s] in labels
+    assert s == 5 or not any("," in text for text in labels)
+
+
 def test_a_count_far_away_needs_no_large_matrix() -> None:
     found = C(s=5, I=[10**9], J=[10**9, 3]).measure(T(10, 5, 2), counts=frame({10**9: 2, 3: 2}))
     assert found.by_count.height < 100

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flou.engine.charts import ALERT, CALM, INK, percent_axis, styled
-from flou.engine.values import plain_text
+from flou.engine.charts import ALERT, CALM, INK, PADDING, percent_axis, styled
 from flou.engine.words import Words
 from flou.utility.table.sizes_chart import number_axis
 
@@ -36,7 +35,7 @@ def draw_frontier(found: Calibration, language: str) -> alt.Chart:
     share = found.utility.value_kind == "share"
     x = alt.X(
         "utility:Q",
-        title=words("utility") + f"{words.colon} {words(found.utility.label)}",
+        title=words("utility") + f"{words.colon} {found.utility.axis_title(words)}",
         axis=percent_axis(words) if share else number_axis(words),
         scale=alt.Scale(zero=False, nice=True, reverse=found.utility.better == "low", padding=12),
     )
@@ -60,7 +59,11 @@ def draw_frontier(found: Calibration, language: str) -> alt.Chart:
         ring = [_row(found.chosen, roles, words)]
         data = alt.Chart(alt.InlineData(values=ring))
         chart += data.mark_point(size=420, color=INK, strokeWidth=2).encode(x=x, y=y)
-        chart += data.mark_text(dy=22, fontSize=10, fontWeight="bold", color=INK).encode(x=x, y=y, text="label:N")
+        # towards the middle, where no legend stands; a halo keeps it apart from the line and other points
+        side: dict[str, Any] = {"align": "right", "dx": -16} if _lies_right(found) else {"align": "left", "dx": 16}
+        for look in ({"color": "white", "stroke": "white", "strokeWidth": 4}, {"color": INK}):
+            label = data.mark_text(**side, **look, fontSize=10, fontWeight="bold")
+            chart += label.encode(x=x, y=y, text="label:N")
     return styled(chart.properties(width=460, height=320))
 
 
@@ -94,7 +97,17 @@ def draw_priors(found: Calibration, language: str) -> alt.Chart:
     if found.limit is not None:
         data = alt.Chart(alt.InlineData(values=[{"risk": found.limit}]))
         chart += data.mark_rule(strokeDash=[6, 4], color=ALERT).encode(x=x)
-    return styled(chart.properties(width=380, height=alt.Step(20)))
+    return styled(chart.properties(width=380, height=alt.Step(20), padding=PADDING))
+
+
+def _lies_right(found: Calibration) -> bool:
+    """Whether the chosen point is drawn in the right half."""
+    drawn = [p.utility for p in found.points if p.utility is not None]
+    chosen = found.chosen.utility if found.chosen is not None else None
+    if chosen is None:
+        return False
+    high = chosen >= (min(drawn) + max(drawn)) / 2
+    return high == (found.utility.better == "high")
 
 
 def _values(found: Calibration, name: str) -> list[Any]:
@@ -117,11 +130,11 @@ def _roles(found: Calibration) -> dict[str, str]:
 
 def _shown(value: Any, words: Words) -> str:
     plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return words.number(value) if plain else plain_text(value)
+    return words.number(value) if plain else words.plain(value)
 
 
 def _label(point: Point, words: Words) -> str:
-    return ", ".join(f"{n} = {_shown(v, words)}" for n, v in point.parameters.items())
+    return words.between.join(f"{n} = {_shown(v, words)}" for n, v in point.parameters.items())
 
 
 def _row(point: Point, roles: dict[str, str], words: Words) -> dict[str, Any]:
@@ -142,7 +155,7 @@ def _channels(roles: dict[str, str], orders: dict[str, list[str]]) -> dict[str, 
     for role, name in roles.items():
         domain = orders[role]
         scale = alt.Scale(type="ordinal", domain=domain, range=ranges[role][: len(domain)])
-        held[role] = kinds[role](f"{role}:N", scale=scale, sort=domain, legend=alt.Legend(title=name))
+        held[role] = kinds[role](f"{role}:N", scale=scale, sort=domain, legend=alt.Legend(title=name, offset=24))
     return held
 
 

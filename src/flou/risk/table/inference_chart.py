@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flou.engine.charts import ALERT, CALM, INK, Look, percent_axis, styled
+from flou.engine.charts import ALERT, CALM, INK, Look, in_lines, percent_axis, styled
 from flou.engine.words import Words
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _MOST_BARS = 25
 #: Where many bars are next to nothing, their figures would only run into each other.
 _SMALLEST_SHOWN = 0.005
+#: Up to so many bars each has its figure with a decimal, and up to so many without; of more none.
+_ROOMY, _TIGHT = 7, 12
+_WIDTH = 420
 
 
 def by_published_count(result: InferenceResult, look: Look) -> alt.Chart:
@@ -43,13 +46,14 @@ def behind_a_zero(result: InferenceResult, look: Look) -> alt.Chart:
         {
             "class": str(line["i"]),
             "share": line["q_ij"],
-            "label": words.share(line["q_ij"]) if line["q_ij"] >= _SMALLEST_SHOWN else "",
+            "label": words.share(line["q_ij"]),
+            "small": line["q_ij"] < _SMALLEST_SHOWN,
             "group": names[0] if line["i"] == 0 else names[1],
         }
         for line in result.counts.filter(pl.col("q_ij") > 0).head(_MOST_BARS).iter_rows(named=True)
     ]
     titles = (words("true count behind a published zero"), words("probability"))
-    return styled(_drawn(rows, names, titles, look).properties(width=400, height=210))
+    return styled(_drawn(rows, names, titles, look).properties(width=_WIDTH, height=210))
 
 
 def _bars(result: InferenceResult, names: tuple[str, str], titles: tuple[str, str], look: Look) -> alt.Chart:
@@ -72,10 +76,10 @@ def _bars(result: InferenceResult, names: tuple[str, str], titles: tuple[str, st
     mean = [{"share": result.value, "label": f"J{words.colon} {words.share(result.value)}"}]
     rule = alt.Chart(alt.InlineData(values=mean))
     chart += rule.mark_rule(strokeDash=[5, 4], color=INK).encode(y="share:Q")
-    chart += rule.mark_text(align="left", dx=6, fontSize=10, color=INK).encode(
-        y="share:Q", x=alt.value(400), text="label:N"
+    chart += rule.mark_text(align="left", dx=8, fontSize=10, color=INK).encode(
+        y="share:Q", x=alt.value(_WIDTH), text="label:N"
     )
-    return styled(chart.properties(width=400, height=210))
+    return styled(chart.properties(width=_WIDTH, height=210))
 
 
 def _drawn(rows: list[dict[str, Any]], names: tuple[str, str], titles: tuple[str, str], look: Look) -> Any:
@@ -83,9 +87,12 @@ def _drawn(rows: list[dict[str, Any]], names: tuple[str, str], titles: tuple[str
     import altair as alt
 
     words = Words(look.language)
+    rows = [{**row, "label": _label(row, len(rows), words)} for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("class:N", sort=[r["class"] for r in rows], title=titles[0], axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("share:Q", title=titles[1], axis=percent_axis(words), scale=alt.Scale(domain=[0, look.top or 1])),
+        y=alt.Y(
+            "share:Q", title=in_lines(titles[1]), axis=percent_axis(words), scale=alt.Scale(domain=[0, look.top or 1])
+        ),
     )
     colour = alt.Color(
         "group:N",
@@ -102,3 +109,12 @@ def _drawn(rows: list[dict[str, Any]], names: tuple[str, str], titles: tuple[str
     short = base.transform_filter("datum.share <= 0.12")
     chart += short.mark_text(dy=-6, fontSize=10, color=INK).encode(text="label:N")
     return chart
+
+
+def _label(row: dict[str, Any], n_bars: int, words: Words) -> str:
+    """The figure of a bar, as far as there is room for it."""
+    if row.get("small"):
+        return ""
+    if n_bars <= _ROOMY or row["label"] == "–":
+        return str(row["label"])
+    return words.whole_share(row["share"]) if n_bars <= _TIGHT else ""

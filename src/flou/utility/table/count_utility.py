@@ -9,6 +9,7 @@ a table no longer adds up, or that a ranking turned, is not seen.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from flou.engine.method import Utility
 from flou.engine.note import Note
 from flou.engine.result import Figure
 from flou.engine.values import Proportion
+from flou.engine.words import Words
 from flou.risk.table.setting import tables_of
 from flou.utility.table.cells import Cells, Floats, Integers, pair_cells
 from flou.utility.table.sizes import SIZES, class_of, class_text
@@ -75,6 +77,10 @@ class CountUtility(Utility):
         figures: dict[str, Figure] = {"large": self._shown(large), "n_cells": frequencies.n_cells}
         lines = self._by_size(frequencies.counts, frequencies.cells.astype(np.float64), None, expected)
         return self._built(None, "polars", value, figures, lines, ())
+
+    def axis_title(self, words: Words) -> str:
+        """What a chart calls the figure."""
+        return words(self.label)
 
     # what a subclass says
 
@@ -207,7 +213,7 @@ class CountUtility(Utility):
             data=data,
             schema=None,
             details=details,
-            chart=by_size if details else None,
+            chart=partial(by_size, self.axis_title) if details else None,
             native_kind=kind,
         )
 

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from flou.engine.charts import ALERT, CALM, Look, percent_axis, styled
-from flou.engine.comparison import ComparisonResult
+from flou.engine.charts import ALERT, CALM, Look, in_lines, percent_axis, styled
+from flou.engine.comparison import ComparisonResult, range_text
 from flou.engine.words import Words
 
 if TYPE_CHECKING:
     import altair as alt
 
 
-def by_size(result: ComparisonResult, look: Look) -> alt.Chart:
-    """One bar a class of counts; classes of fewer cells than the look allows are left out."""
+def by_size(title: Callable[[Words], str], result: ComparisonResult, look: Look) -> alt.Chart:
+    """One bar a class of counts; classes of fewer cells than the look allows are left out. `title` names the figure."""
     import altair as alt
 
     words = Words(look.language)
     names = {"observed": words("observed"), "expected": words("expected")}
     lines = result.details["by_size"].safe(look.min_count).frame
     rows = [
-        {"class": line["size"], "value": line[kind], "kind": names[kind]}
+        {"class": range_text(line["size"], words), "value": line[kind], "kind": names[kind]}
         for line in lines.iter_rows(named=True)
         for kind in ("observed", "expected")
         if line[kind] is not None
     ]
-    order = lines["size"].to_list()
+    order = [range_text(size, words) for size in lines["size"]]
     axis = percent_axis(words) if result.value_kind == "share" else number_axis(words)
     x = alt.X("class:N", sort=order, title=words("true count"), axis=alt.Axis(labelAngle=0))
-    y = alt.Y("value:Q", title=words(result.value_label), axis=axis)
+    y = alt.Y("value:Q", title=in_lines(title(words)), axis=axis)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
     if len({row["kind"] for row in rows}) < 2:
         return styled(base.mark_bar(cornerRadiusEnd=2, color=CALM).properties(width=440, height=210))

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from flou.engine.words import Words
 from flou.utility.table.cells import Floats, Integers
 from flou.utility.table.count_utility import CountUtility
 
@@ -33,6 +34,9 @@ class WithinDistance(CountUtility):
     withheld: ClassVar[float | None] = 0.0
 
     d: int = Field(ge=0, lt=2**53, description="largest deviation that still counts as close")
+
+    def axis_title(self, words: Words) -> str:
+        return words("share of cells within {d} of the true count", d=self.d)
 
     def _score(self, true: Integers, published: Floats) -> Floats:
         return (np.abs(published - true) <= self.d).astype(np.float64)

@@ -21,6 +21,7 @@ from flou.protect.micro.lattice.quality import QUALITY_LABELS
 from flou.reporting.glossary import glossary
 from flou.reporting.risk_section import _WHEN
 from flou.reporting.senses import five_senses
+from flou.reporting.utility_section import _EXPECTED
 from flou.risk.micro.frequency import MISSING
 
 SECRET = flou.Secret(bytes(range(32)))
@@ -123,7 +124,7 @@ def test_secrets_never_show() -> None:
 
 def test_every_text_has_its_french() -> None:
     texts = gather() | set(MISSING) | {"identifier", "id", "key", "sensitive", "weight", "household", "stratum"}
-    texts |= {"integer", "number", "text", "boolean", "date", *STATUS, *QUALITY_LABELS.values()}
+    texts |= {"integer", "number", "text", "boolean", "date", *STATUS, *QUALITY_LABELS.values(), *_EXPECTED.values()}
     texts |= {"correlation", "correlation ratio", "Cramér's V", "Before", "Frame", "After", *_WHEN}
     french = _catalogue("fr")
     assert not sorted(texts - set(french))

@@ -12,6 +12,7 @@ from tests.reporting.test_report import _Page
 
 import flou
 from flou.describe.table.cells import Published
+from flou.engine.tabulation import RecordKeys
 from flou.engine.words import LANGUAGES, Words
 from flou.reporting.content import Content
 
@@ -89,7 +90,7 @@ def test_what_is_said_of_each_table() -> None:
     release, report = made(MANY)
     public = words_of(report.html(audience="public"))
     fine = release.data["fine"].public()
-    assert f"fine: the first 12 of {fine.n_cells:,} cells" in public
+    assert f"fine: an extract, 12 of {fine.n_cells:,} cells" in public
     assert "all levels and totals" in public
     assert "left out" in public
     assert "The tables may be published." in public
@@ -153,18 +154,24 @@ def made_additive() -> tuple[flou.Release, flou.Report]:
 
 
 def test_tables_as_they_are() -> None:
-    """Without a mechanism nothing is said of noise."""
-    _, report = made(FEW, steps=())
+    """Without a mechanism nothing is said of noise, nor of zeros that are left out."""
+    data = people()
+    report = flou.Report(data, flou.Plan().protect(data.tabulate(["gender", "marital"])))
     text = words_of(report.html())
     assert "What becomes of a count" not in text
     assert "cells need not add up" not in text
-    assert "The file was not changed." in text
+    assert "The tables were not changed: they hold the true counts." in text
+    assert "left out" not in text
+    assert "empty cells are not listed" in text
+    assert "nothing was drawn at random" in text
+    assert "same secret" not in text
+    assert "ce sont les comptages vrais" in words_of(report.html(language="fr"))
 
 
 def test_sums_weights_and_withheld_cells_are_said() -> None:
     frame = pl.DataFrame({"sex": ["F", "M"] * 6, "income": [float(i) for i in range(12)], "w": [1.5] * 12})
     data = flou.Microdata(frame, keys=["sex"], labels={"income": {"en": "Income", "fr": "Revenu"}}, weight="w")
-    release = flou.Plan(tables=[{"dims": ["sex"], "value": "income", "weight": "w"}]).protect(data, secret=SECRET)
+    release = flou.Plan().protect(data.tabulate(["sex"], value="income", weight="w"), secret=SECRET)
     page = words_of(flou.Report(data, release).html(language="fr"))
     assert "estimations pondérées par w, sommes de Revenu" in page
     assert "Masquées" not in page
@@ -180,11 +187,144 @@ def test_a_table_that_was_protected_without_a_plan() -> None:
     release = NOISE.protect(keyed.tabulate(["gender", "marital"]))
     report = flou.Report(people(), release, results=[flou.risk.CountInference(s=5).measure(release)])
     assert "cells" in repr(report)
-    assert "no count is moved by more than 7" in report.html()
+    page = words_of(report.html())
+    assert "no count is moved by more than 7" in page
+    # without a plan and without a verdict, too
+    assert "with the same secret and the same parameters" in page
+    assert "record keys made beforehand" in page
+    assert "nothing was drawn at random" not in page
+    assert "tables examined" in page
+    assert "published cells" not in page
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({}, "record keys from a secret read from a file"),
+        ({"record_keys": RecordKeys(stored="rkey")}, "record keys read from a stored column"),
+    ],
+)
+def test_where_the_keys_came_from(keys: dict[str, Any], said: str) -> None:
+    frame = pl.DataFrame({"pid": range(60), "sex": ["F", "M"] * 30, "rkey": np.linspace(0.001, 0.999, 60)})
+    data = flou.Microdata(frame, keys=["sex"], id="pid")
+    plan = flou.Plan([NOISE], tables=[{"dims": ["sex"]}], **keys)
+    release = plan.protect(data, secret=SECRET)
+    page = words_of(flou.Report(data, release).html())
+    assert said in page
+    assert "with the same secret" in page
+    assert "nothing was drawn at random" not in page
+    tested = flou.Plan([NOISE], tables=[{"dims": ["sex"]}]).protect(data, secret=4)
+    assert "record keys from a test seed" in flou.Report(data, tested).html()
+
+
+def test_steps_that_draw_are_told_beside_the_keys() -> None:
+    data = people()
+    plan = flou.Plan([flou.protect.Sample(share=0.5), NOISE], tables=FEW)
+    page = words_of(flou.Report(data, plan.protect(data, secret=SECRET)).html())
+    assert "record keys from a secret read from a file: the same plan, data and secret give the same figures" in page
+    assert "a secret read from a file: the same plan, data and secret give the same release" in page
+
+
+def test_zonings_side_by_side_are_not_shown_as_nested() -> None:
+    frame = pl.DataFrame(
+        {
+            "dep": ["01", "01", "02", "02"] * 10,
+            "commune": ["a", "b", "c", "d"] * 10,
+            "district": ["x", "x", "x", "y"] * 10,
+            "sex": ["F", "M"] * 20,
+        }
+    )
+    data = flou.Microdata(frame, keys=["dep"], labels={"dep": {"en": "County", "fr": "Département"}})
+    release = flou.Plan().protect(data.tabulate(["dep>commune|district", "sex"], margins=["dep>commune|district"]))
+    content = {
+        language: next(Content(data, release, (), None, Words(language), False).table_lines()) for language in LANGUAGES
+    }
+    assert content["en"]["dims"] == ["County (2) > commune (4) | district (2) (zonings side by side)", "sex (2)"]
+    assert content["fr"]["dims"][0] == "Département (2) > commune (4) | district (2) (zonages non emboîtés)"
+    assert content["en"]["margins"] == "commune | district"
+
+
+def test_the_extract_shows_the_first_line_and_finest_cells_from_all_over() -> None:
+    release, _ = made(MANY)
+    fine = release.data["fine"].public()
+    frame = fine.shown_cells()
+    content = Content(people(), release, (), None, Words("en"), False)
+    shown, whole = content.previews()
+    assert len(shown["rows"]) == 12
+    assert len(whole["rows"]) == release.data["broad"].public().n_cells
+    lines = [tuple(str(v) for v in row) for row in frame.drop("status").iter_rows()]
+    places = [lines.index(tuple(cell.replace(",", "") for cell in row)) for row in shown["rows"]]
+    assert places == sorted(places)
+    assert places[0] == 0
+    assert places[-1] > 0.9 * len(lines)
+    assert all("Total" not in row for row in shown["rows"][1:])
+
+
+def test_a_draft_is_not_called_published() -> None:
+    data = people()
+    release = flou.Plan([NOISE], tables=MANY).protect(data, secret=SECRET)
+    result = flou.risk.CountInference(s=5).measure(release)
+    rules = [{"method": "count_inference", "settings": {"s": 5}, "at_most": {"release": 0.0}}]
+    verdict = flou.Policy(rules=rules).judge(result, release)
+    report = flou.Report(data, release, results=[result], verdict=verdict)
+    for language, draft, published in (
+        ("en", ("tables examined", "cells of the draft"), "ublished cells"),
+        ("fr", ("tableaux examinés", "cases du projet"), "ases publiées"),
+    ):
+        page = words_of(report.html(language=language)).split("Glos")[0]
+        assert all(word in page for word in draft)
+        assert published not in page
+    assert "tables examined" not in words_of(made(MANY)[1].html())
+
+
+def test_differences_are_called_unmeasured_only_if_they_are() -> None:
+    data = people()
+    release, report = made(MANY)
+    unmeasured, measured = "What was measured speaks of single cells. Differences", "and of differences of two"
+    assert unmeasured in report.html()
+    difference = flou.risk.DifferenceInference(s=5).measure(release)
+    page = flou.Report(data, release, results=[difference]).html()
+    assert unmeasured not in page
+    assert measured in page
+
+
+def test_columns_are_dimensions_or_not() -> None:
+    page = words_of(made(FEW)[1].html())
+    assert "Dimension of a table" in page
+    assert "Published" not in page.split("Dimension of a table")[1].split("Risk before")[0]
+
+
+def test_the_public_reads_expectations_and_nothing_that_was_counted() -> None:
+    data = people()
+    release, _ = made(MANY)
+    before = release.data.kin.original
+    results = [
+        flou.risk.ZeroInference().measure(release),
+        flou.risk.DifferenceInference(s=5).measure(release),
+        flou.utility.WithinDistance(2).compare(before, release),
+        flou.utility.Hellinger().compare(before, release),
+    ]
+    policy = flou.Policy(rules=[{"method": "zero_inference", "at_most": {"release": 1.0}}])
+    report = flou.Report(data, release, results=results, verdict=policy.judge(*results, release))
+    internal, public = (words_of(report.html(audience=a)).split("Glossary")[1] for a in ("internal", "public"))  # type: ignore[arg-type]
+    for counted in ("share of them that are true", "those that truly are", "cells published as zero", "cells compared"):
+        assert counted in internal
+        assert counted not in public.replace("share of cells published as zero", "")
+    within = results[2]
+    assert f"share of cells within the distance, expected {Words('en').share(within.expected)}" in public
+    assert f"expected for large counts {Words('en').share(within.large)}" in public
+    assert within.value != within.expected
+    assert Words("en").share(within.value) in internal
+    assert Words("en").share(within.value) not in public
+    assert "probability that a published zero is true" in public
+    assert "After:" not in public, "there is nothing before"
+    french = words_of(report.html(audience="public", language="fr"))
+    assert "Après\u00a0:" not in french
+    assert "valeur attendue pour les grands comptages" in french
 
 
 def test_every_heading_of_guarantees_has_its_french() -> None:
     from flou.engine.words import _catalogue
 
-    for place in ("published tables", "records behind the tables", "final file"):
+    for place in ("final tables", "records behind the tables", "final file"):
         assert f"Guarantees, checked on the {place}" in _catalogue("fr")

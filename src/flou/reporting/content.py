@@ -77,7 +77,13 @@ class Content(RiskSection, UtilitySection):
         )
         return f"{size} {keys}"
 
+    @property
+    def drafted(self) -> bool:
+        """Whether nobody has decided yet to publish: what the page shows is a draft."""
+        return not self.public and (self.verdict is None or self.verdict.decision is not Decision.RELEASE)
+
     def published(self, column: str) -> bool:
+        """Whether a column is in the published file, or a dimension of a table."""
         if self.tables:
             return any(
                 shown in (column, f"{column}@{shown.rpartition('@')[2]}") for t in self.tables for shown in t.columns
@@ -184,9 +190,7 @@ class Content(RiskSection, UtilitySection):
         held = self.release.guarantees
         parts = (
             (
-                "Guarantees, checked on the published tables"
-                if self.tables
-                else "Guarantees, checked on the final file",
+                "Guarantees, checked on the final tables" if self.tables else "Guarantees, checked on the final file",
                 [p for p in held if not p.guarantee.on_frame and not p.guarantee.on_records],
             ),
             (
@@ -200,8 +204,15 @@ class Content(RiskSection, UtilitySection):
         )
         return [(self.words(heading), proofs) for heading, proofs in parts if proofs]
 
-    def secret(self) -> str:
+    def secret(self) -> list[str]:
         """What is said about the secret: never its value."""
+        if not self.keyed:
+            return [self._drawn()]
+        drawn = any(step.random for step in self.release.steps)
+        return [self.record_keys(), *([self._drawn()] if drawn else [])]
+
+    def _drawn(self) -> str:
+        """What the draws of the steps hang on."""
         origins = {
             "file": "a secret read from a file: the same plan, data and secret give the same release",
             "environment": "a secret read from the environment: the same plan, data and secret give the same release",

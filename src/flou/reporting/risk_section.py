@@ -20,6 +20,8 @@ from flou.risk.micro.k_anonymity import KAnonymity
 
 #: Keys shown in the internal list of the most exposed.
 _N_KEYS_SHOWN = 10
+#: Figures of tables that follow from the mechanism and the prior; others were counted in the true table.
+_EXPECTED = ("worst", "published", "group", "equal")
 #: Captions of the charts: the file as it came, the one a sample was drawn from, the release.
 _WHEN = ("Before protection", "Before the sample was drawn", "After protection")
 
@@ -88,11 +90,12 @@ class RiskSection(TableSection):
     def _may_be_shown(self, result: Result, name: str) -> bool:
         """Whether a figure is for the public: counts and shares of records, which are masked when they are small.
 
-        A highest risk of 1 is a class of one, and an expected number is a count under another name.
+        A highest risk of 1 is a class of one, and an expected number is a count under another name. Of tables it is
+        what follows from the mechanism and the prior: what was counted in the true table tells how many cells moved.
         """
         held = result.figures[name]
         if speaks_of_tables(result):
-            return isinstance(held, Proportion)
+            return isinstance(held, Proportion) and name in _EXPECTED
         if isinstance(held, Proportion):
             return not name.startswith("contribution_")
         if held is None:

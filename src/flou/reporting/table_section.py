@@ -1,4 +1,4 @@
-"""What the report says of tables: which they are, how their counts were protected, and what may be read off them.
+"""What the report says of tables: how their counts were protected, and what may be read off them.
 
 The public reads what is in the published files and the chances of the noise, which everybody may know; never a true
 count, a key, or how many cells a step changed. The office reads that as well.
@@ -6,30 +6,22 @@ count, a key, or how many cells a step changed. The office reads that as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.mechanism.transition_matrix import TransitionMatrix
-from flou.describe.table.dimension import Dimension
-from flou.describe.table.table import FIGURES, Table
-from flou.describe.table.table_set import TableSet
 from flou.engine.charts import to_svg
 from flou.engine.data import data_kind
 from flou.engine.release import Step
 from flou.engine.result import Result
-from flou.reporting.audience import Audience
+from flou.reporting.table_listing import TableListing
 
-#: Lines of a published table that a page shows.
-_LINES_SHOWN = 12
 #: True counts whose chances a page lists.
 _COUNTS_SHOWN = (1, 2, 3, 5, 10, 20)
-#: Of fewer cells a percentage with one decimal would count them: one who knows all but one could tell the last.
-_ENOUGH_CELLS = 1000
 
 
 def speaks_of_tables(result: Result) -> bool:
@@ -38,125 +30,8 @@ def speaks_of_tables(result: Result) -> bool:
 
 
 @dataclass(frozen=True)
-class TableSection(Audience):
-    """The tables of a release."""
-
-    @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        """The released tables; none where the release is a file of records."""
-        data = self.release.data
-        return data.tables if isinstance(data, TableSet) else (data,) if isinstance(data, Table) else ()
-
-    @cached_property
-    def published_tables(self) -> tuple[Table, ...]:
-        """The same as the public gets them."""
-        return tuple(table.public() for table in self.tables)
-
-    @property
-    def n_published_cells(self) -> int:
-        return sum(table.n_cells for table in self.published_tables)
-
-    @property
-    def figures_withheld(self) -> bool:
-        """Whether figures that were computed from the true counts would tell of single cells."""
-        return self.public and bool(self.tables) and self.n_published_cells < _ENOUGH_CELLS
-
-    def table_lines(self) -> Iterator[dict[str, Any]]:
-        """Each table: its dimensions with their categories, its margins, how many cells are published or left out."""
-        for table, published in zip(self.tables, self.published_tables, strict=True):
-            yield {
-                "name": table.name or self.words("table"),
-                "dims": [self._dimension(dim) for dim in published.dims],
-                "margins": self._margins(published),
-                "what": self._what(table),
-                "cells": self.words.number(published.n_cells),
-                "zeros": self._zeros(table, published),
-                "hidden": self._hidden_zeros(table),
-                "withheld": self.words.number(int((published.status == "suppressed").sum())),
-            }
-
-    @property
-    def withholds(self) -> bool:
-        """Whether some cells are listed without a figure."""
-        return any((table.status == "suppressed").any() for table in self.published_tables)
-
-    def _dimension(self, dim: Dimension) -> str:
-        path = " > ".join(self.column_label(column) for column in dim.columns)
-        text = "{dimension} ({n} categories)"
-        return self.words(text, dimension=path, n=dim.n_nodes - 1)
-
-    def column_label(self, shown: str) -> str:
-        """The label of a column of a table; of a level of a hierarchy, with its name."""
-        column, at, level = shown.rpartition("@")
-        if not at or shown in self.original.columns:
-            return self.label(shown)
-        return f"{self.label(column)} ({level})"
-
-    def _margins(self, table: Table) -> str:
-        with_margins = [
-            self._dimension_name(dim)
-            for j, dim in enumerate(table.dims)
-            if not dim.is_finest[table.cells.codes[:, j]].all()
-        ]
-        if len(with_margins) == len(table.dims):
-            return self.words("all levels and totals")
-        return ", ".join(with_margins) or self.words("none: the finest cells alone")
-
-    def _dimension_name(self, dim: Dimension) -> str:
-        return self.column_label(dim.columns[-1])
-
-    def _what(self, table: Table) -> str:
-        parts = [self.words("counts")]
-        if table.weight_name is not None:
-            parts = [self.words("estimates weighted by {column}", column=self.label(table.weight_name))]
-        if table.value_name is not None and table.published_values is not None:
-            parts.append(self.words("sums of {column}", column=self.label(table.value_name)))
-        return ", ".join(parts)
-
-    def _zeros(self, table: Table, published: Table) -> str:
-        """How many published cells show a zero; a table that lists occupied cells leaves them out."""
-        if table.listed == "occupied":
-            return self.words("left out")
-        return self.words.number(int((published.status == "zero").sum()))
-
-    def _hidden_zeros(self, table: Table) -> str:
-        """How many cells that somebody is in are shown as zero: for the office alone."""
-        if self.public:
-            return ""
-        return self.words.number(int(((table.published_counts == 0) & (table.true_counts > 0)).sum()))
-
-    def previews(self) -> Iterator[dict[str, Any]]:
-        """The first lines of each table, as they are published."""
-        for table in self.published_tables:
-            frame = table.shown_cells()
-            columns = [c for c in frame.columns if c != "status"]
-            names = [(self._heading(c), c in FIGURES) for c in columns]
-            rows = [
-                [self._cell(table, column, value) for column, value in zip(columns, row, strict=True)]
-                for row in frame.select(columns).head(_LINES_SHOWN).iter_rows()
-            ]
-            yield {
-                "title": self.words(
-                    "{name}: the first {n} of {all} cells",
-                    name=table.name or self.words("table"),
-                    n=len(rows),
-                    all=frame.height,
-                ),
-                "columns": names,
-                "rows": rows,
-            }
-
-    def _heading(self, column: str) -> str:
-        if column in FIGURES:
-            return self.words("count") if column == "count" else self.words("sum")
-        return self.column_label(column)
-
-    def _cell(self, table: Table, column: str, value: object) -> str:
-        if column in FIGURES:
-            return "–" if value is None else self.words.number(value)  # type: ignore[arg-type]
-        if value == table.dims[0].total or column not in self.original.columns:
-            return str(value)
-        return str(self.original.schema.value_label(column, value, self.words.language))
+class TableSection(TableListing):
+    """The tables of a release and their protection."""
 
     @property
     def mechanisms(self) -> list[Mechanism]:
@@ -181,7 +56,7 @@ class TableSection(Audience):
         shown_as_zero = float(mechanism.probability([0], [i])[0])
         return (
             self.words.share(float(row[mechanism.reach])),
-            self.words.share(float(row[deviations <= 2].sum())),
+            self.words.share(round(float(row[deviations <= 2].sum()), 9)),
             self.words.share(shown_as_zero),
             self.words.number(round(float(np.sqrt(mechanism.variance(i))), 2)),
         )
@@ -196,13 +71,17 @@ class TableSection(Audience):
     def table_limits(self) -> list[str]:
         """What a verdict on tables does not say."""
         words = self.words
-        found = [
-            words(
-                "What was measured speaks of single cells. Differences of cells, and of these tables and others of the "
-                "same people, can tell more."
+        text = (
+            "What was measured speaks of single cells. Differences of cells, and of these tables and others of the "
+            "same people, can tell more."
+        )
+        if any(r.method == "difference_inference" and speaks_of_tables(r) for r in self.results):
+            text = (
+                "What was measured speaks of single cells and of differences of two. More cells at a time, and other "
+                "tables of the same people, can tell more."
             )
-        ]
-        if self.release.trail.keyed and not self.public:
+        found = [words(text)]
+        if self.keyed and not self.public:
             found.append(
                 words(
                     "The noise of a cell hangs on who is in it. Protect every table of these people with the same "
@@ -212,6 +91,29 @@ class TableSection(Audience):
         if not self.records.released and not self.public:
             found.append(words("The records behind the tables were not changed; they must not be published."))
         return found
+
+    @property
+    def keyed(self) -> bool:
+        """Whether keys of records decided the noise: nothing was drawn, and yet nobody without them can repeat it."""
+        return any(step.method.needs_keys for step in self.release.steps)
+
+    def record_keys(self) -> str:
+        """Where the keys of the records came from, as far as it is known; never a key."""
+        origins = {
+            "file": "record keys from a secret read from a file: the same plan, data and secret give the same figures",
+            "environment": "record keys from a secret read from the environment: the same plan, data and secret give "
+            "the same figures",
+            "test": "record keys from a test seed, which anybody can guess: for tests only",
+            "demonstration": "record keys from the published demonstration secret: for synthetic data only",
+            "stored": "record keys read from a stored column: the same plan, data and keys give the same figures",
+            "before": "record keys made beforehand, from the office's secret or a stored column: the same data and "
+            "keys give the same figures",
+        }
+        trail = self.release.trail
+        if trail.keyed or trail.secret_origin == "test":
+            return self.words(origins.get(trail.secret_origin, origins["before"]))
+        # a plan makes keys of a secret, unless it names a column; tables made by hand do not tell
+        return self.words(origins["before" if self.release.data.kin.records is None else "stored"])
 
     def table_notes(self) -> list[str]:
         """What readers of the tables should know."""

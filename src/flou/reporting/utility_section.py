@@ -1,7 +1,8 @@
 """What the report says of utility: each comparison's headline, figures, worst lines and chart.
 
 The tables and charts hold figures of the original and are for the office alone. The public reads the headline and
-the figures that compare the two files, never a figure of the original by itself.
+the figures that compare the two files, never a figure of the original by itself. Of tables it reads what the mechanism
+leads one to expect: what was observed is a count of true cells under another name.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ from flou.reporting.table_section import TableSection, speaks_of_tables
 #: Figures that count records; others count columns or coefficients, which are no secret.
 _RECORDS = ("n_released", "n_incomplete")
 
+#: Figures of tables that follow from the mechanism, and what the public is told that they are.
+_EXPECTED = {
+    "expected": "{figure}, expected",
+    "large": "{figure}, expected for large counts",
+}
+
 
 @dataclass(frozen=True)
 class UtilitySection(TableSection):
@@ -29,7 +36,8 @@ class UtilitySection(TableSection):
         """Those that were made; a file of very few people is compared with nothing in public."""
         found = [r for r in self.results if isinstance(r, ComparisonResult)]
         if self.public and self.tables:  # the records behind tables are not published
-            found = [] if self.figures_withheld else [r for r in found if speaks_of_tables(r)]
+            told = [] if self.figures_withheld else [r for r in found if speaks_of_tables(r)]
+            found = [r for r in told if any(name in r.figures for name in _EXPECTED)]
         few = min(self.original.n_records, self.n_released) < self.min_count
         return [] if self.public and few else found
 
@@ -40,6 +48,9 @@ class UtilitySection(TableSection):
 
     def comparison_figures(self, result: ComparisonResult) -> Iterator[tuple[str, str]]:
         """Label and value of the headline and of each figure."""
+        if self.public and self.tables:
+            yield from self._expected_figures(result)
+            return
         yield self.words(result.value_label), self._shown_figure(result.headline)
         for name, value in result.figures.items():
             if self.public and name.endswith("_original"):
@@ -47,6 +58,13 @@ class UtilitySection(TableSection):
             few = self.public and name in _RECORDS and isinstance(value, int)
             shown = self.count(int(value)) if few else self._shown_figure(value)  # type: ignore[arg-type]
             yield self.words(result.figure_labels.get(name, name)), shown
+
+    def _expected_figures(self, result: ComparisonResult) -> Iterator[tuple[str, str]]:
+        """Of tables and for the public: what follows from the mechanism, with the name of the figure."""
+        label = self.words(result.value_label)
+        for name, text in _EXPECTED.items():
+            if name in result.figures:
+                yield self.words(text, figure=label), self._shown_figure(result.figures[name])
 
     def _shown_figure(self, value: Figure) -> str:
         if value is None:

@@ -323,6 +323,29 @@ def test_the_public_reads_expectations_and_nothing_that_was_counted() -> None:
     assert "valeur attendue pour les grands comptages" in french
 
 
+def test_the_glossary_of_tables_has_their_words_and_no_others() -> None:
+    _, report = made(MANY)
+    for language, wanted, beside in (
+        (
+            "en",
+            ("threshold", "prior", "margin", "zoning", "cell key", "record key", "transition matrix"),
+            "k-anonymity",
+        ),
+        ("fr", ("seuil", "a priori", "marge", "zonage", "clé de case", "clé individuelle", "matrice de"), "k-anonymat"),
+    ):
+        for audience in ("internal", "public"):
+            html = report.html(language=language, audience=audience)  # type: ignore[arg-type]
+            words = html.split('<dl class="glossary">')[1]
+            assert not [name for name in wanted if f"<dt>{name}" not in words]
+            assert beside not in words
+            assert "PESA" not in words
+            assert ("quasi-identif" in words) == (audience == "internal")
+    data = people()
+    measured = flou.risk.KAnonymity(k=3).measure(data)
+    release, _ = made(FEW)
+    assert "<dt>k-anonymity" in flou.Report(data, release, results=[measured]).html()
+
+
 def test_every_heading_of_guarantees_has_its_french() -> None:
     from flou.engine.words import _catalogue
 

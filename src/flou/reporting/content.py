@@ -225,9 +225,20 @@ class Content(RiskSection, UtilitySection):
         return self.words(origins[self.release.secret_origin])
 
     def glossary(self) -> list[Term]:
-        """The general terms, and those of the methods that were used."""
+        """The general terms, and those of the methods that were used; on tables none of what the page does not show."""
         used = {step.method.name() for step in self.release.steps} | {r.method for r in self.results}
-        return [t for t in glossary(self.words.language) if not t.when or used & set(t.when)]
+        told = [t for t in glossary(self.words.language) if not t.when or used & set(t.when)]
+        return [t for t in told if t.about not in self._untold]
+
+    @property
+    def _untold(self) -> set[str]:
+        """Terms about records that a page on tables does not need."""
+        if not self.tables:
+            return set()
+        on_records = any(step.unit == "records" for step in self.release.steps)
+        on_keys = on_records or any(self.lies_behind(pair) for pair in self.pairs)
+        columns = on_records or not self.public  # the office reads which columns there are
+        return {"file"} | (set() if columns else {"records"}) | (set() if on_keys else {"keys"})
 
 
 def _masked(value: Any) -> Any:

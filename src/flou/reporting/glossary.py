@@ -16,6 +16,8 @@ class Term:
     name: str
     definition: str
     when: tuple[str, ...] = ()
+    #: What it is about, where a page on tables may do without it: the columns of records, their keys, a released file.
+    about: str = ""
 
 
 @cache
@@ -23,7 +25,7 @@ def glossary(language: str) -> tuple[Term, ...]:
     """All terms in a language, in its alphabetical order."""
     text = (resources.files("flou.reporting") / "glossary.toml").read_text(encoding="utf-8")
     terms = [
-        Term(code, t[language]["name"], t[language]["definition"], tuple(t.get("when", ())))
+        Term(code, t[language]["name"], t[language]["definition"], tuple(t.get("when", ())), t.get("about", ""))
         for code, t in tomllib.loads(text).items()
     ]
     return tuple(sorted(terms, key=lambda t: t.name.casefold()))

@@ -20,8 +20,9 @@ from flou.risk.micro.k_anonymity import KAnonymity
 
 #: Keys shown in the internal list of the most exposed.
 _N_KEYS_SHOWN = 10
-#: Figures of tables that follow from the mechanism and the prior; others were counted in the true table.
-_EXPECTED = ("worst", "published", "group", "equal")
+#: Figures of tables that follow from the mechanism and the prior; others were counted in the true table. The share that
+#: is published as zero, times the headline, would be that of the true zeros: readers can count what is published.
+_EXPECTED = ("worst", "group", "equal")
 #: Captions of the charts: the file as it came, the one a sample was drawn from, the release.
 _WHEN = ("Before protection", "Before the sample was drawn", "After protection")
 
@@ -72,8 +73,17 @@ class RiskSection(TableSection):
         """Whether it was measured on what is published: records behind tables are not."""
         return not self.tables or (speaks_of_tables(result) and not self.figures_withheld)
 
-    def risk_notes(self, result: Result) -> list[str]:
-        return [self.note(n) for n in result.notes if not (self.public and n.internal)]
+    def risk_notes(self, pair: Pair) -> list[str]:
+        """The remarks on a measure; those that do not hold of every file that was measured say of which."""
+        found = {
+            self.words(name): [self.note(n) for n in result.notes if not (self.public and n.internal)]
+            for name, result in pair.each
+        }
+        shared = [note for note in next(iter(found.values())) if all(note in notes for notes in found.values())]
+        own = [
+            f"{name}{self.words.colon} {note}" for name, notes in found.items() for note in notes if note not in shared
+        ]
+        return shared + own
 
     def figures(self, pair: Pair) -> Iterator[tuple[str, list[str]]]:
         """Label of each figure of a measure, and its value in each file that was measured."""

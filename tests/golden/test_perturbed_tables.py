@@ -27,7 +27,8 @@ def test_cellkey_weighted_and_unweighted() -> None:
     assert ours.height == cells.height == 99
     assert ours["count"].to_list() == ours["puwc"].to_list()
     ours = cells.join(weighted.data.to_frame(reveal=True), on=["nuts2", "occc"])
-    assert np.allclose(ours["count"], ours["pwc"], rtol=1e-12)
+    # cellKey gives all digits; ours are whole units, since the digits behind tell the number of contributors
+    assert np.abs(ours["count"] - ours["pwc"]).max() <= 0.5 + 1e-6
     assert (ours["pwc"] == 0).any()
     assert (ours["pwc"] != ours["wc"]).any()
 

@@ -26,7 +26,7 @@ FEW = [{"name": "few", "dims": ["gender", "marital"]}]
 
 
 def people() -> flou.Microdata:
-    return flou.datasets.census(8_123)
+    return flou.datasets.census(20_123)
 
 
 def made(tables: Any, *, steps: Any = (NOISE,)) -> tuple[flou.Release, flou.Report]:

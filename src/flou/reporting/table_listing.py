@@ -20,8 +20,9 @@ from flou.reporting.audience import Audience
 
 #: Lines of a published table that a page shows.
 _LINES_SHOWN = 12
-#: Of fewer cells a percentage with one decimal would count them: one who knows all but one could tell the last.
-_ENOUGH_CELLS = 1000
+#: Of fewer cells a percentage with one decimal would count them: one who knows all but one could tell the last. What
+#: is measured speaks of small counts and of zeros, so there must be as many of these.
+_ENOUGH_CELLS, _SMALL = 1000, 10
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,11 @@ class TableListing(Audience):
     @property
     def figures_withheld(self) -> bool:
         """Whether figures that were computed from the true counts would tell of single cells."""
-        return self.public and bool(self.tables) and self.n_published_cells < _ENOUGH_CELLS
+        if not self.public or not self.tables:
+            return False
+        counts = np.concatenate([table.published_counts for table in self.published_tables])
+        n_small, n_zeros = int(((counts > 0) & (counts <= _SMALL)).sum()), int((counts == 0).sum())
+        return n_small < _ENOUGH_CELLS or 0 < n_zeros < _ENOUGH_CELLS
 
     def table_lines(self) -> Iterator[dict[str, Any]]:
         """Each table: its dimensions with their categories, its margins, how many cells are published or left out."""

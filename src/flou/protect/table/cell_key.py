@@ -24,7 +24,6 @@ from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, WithJs
 from flou.describe.mechanism.cell_keys import require_random
 from flou.describe.mechanism.matrix_parameters import checked_matrix
 from flou.describe.mechanism.transition_matrix import TransitionMatrix
-from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError, Infeasible
 from flou.engine.note import Note
@@ -142,18 +141,22 @@ class CellKey(CountProtection):
         text = "the variance of the noise is {reached}, not {V}: with D = {D} it cannot be larger"
         return (Note(text, {"reached": round(reached, 3), "V": self.V, "D": self.D}),)
 
-    def _contributors(self, table: Table) -> Ints:
-        """The numbers of contributors that are shown; in weighted tables those behind the estimates."""
-        if table.cells.weighted is None or table.cells.key is None:
-            return table.published_counts.astype(np.int64)
-        return table.true_counts + self.mechanism.deviations(table.true_counts, table.cells.key)
-
     def _too_far(self, table: Table) -> int:
-        return int((np.abs(self._contributors(table) - table.true_counts) > self.mechanism.reach).sum())
+        true, unit, slack = _scale(table)
+        return int((np.abs(table.published_counts - true) > self.mechanism.reach * unit + slack).sum())
 
     def _not_by_key(self, table: Table) -> int:
         return int((table.published_counts != self._shown(table)).sum())
 
     def _ruled_out(self, table: Table) -> int:
-        shown = self._contributors(table)
-        return int(((shown >= 1) & (shown <= self.mechanism.js)).sum())
+        _, unit, slack = _scale(table)
+        shown = table.published_counts
+        return int(((shown > 0) & (shown < (self.mechanism.js + 1) * unit - slack)).sum())
+
+
+def _scale(table: Table) -> tuple[NDArray[Any], NDArray[Any], float]:
+    """The true figures, what one contributor stands for in each cell, and how much is lost to whole units."""
+    n, weighted = table.true_counts, table.cells.weighted
+    if weighted is None:
+        return n, np.ones(len(n)), 0.0
+    return weighted, weighted / np.maximum(n, 1), 0.5 + 1e-9

@@ -46,7 +46,10 @@ class Report:
         changed: Sequence[Note] | None = None,
     ) -> None:
         if not isinstance(original, Microdata) or not isinstance(release, Release):
-            raise ParameterError("Report takes the original Microdata and the Release made from it.")
+            raise ParameterError(
+                "Report takes the original Microdata and the Release made from it; of tables too, the Microdata that "
+                "they were made from: flou.Report(people, release)."
+            )
         if not isinstance(results, list | tuple) or not all(isinstance(r, Result) for r in results):
             raise ParameterError("results= takes a list of the results of measures, attacks and comparisons.")
         if any(release.is_strange(r) for r in results if not isinstance(r, ComparisonResult)):

@@ -17,13 +17,14 @@ from typing import Any
 from flou.decide.calibration.calibration import Calibration, Point
 from flou.describe.count_frequencies import CountFrequencies
 from flou.describe.mechanism.mechanism import Mechanism
+from flou.describe.table.table_set import tables_of
 from flou.engine.data import data_kind
 from flou.engine.errors import Infeasible, ParameterError
 from flou.engine.method import RiskMeasure
 from flou.engine.progress import Progress, listening, tell
 from flou.engine.release import Release
 from flou.risk.table.inference_result import InferenceMeasure
-from flou.risk.table.setting import counted_cells, tables_of
+from flou.risk.table.setting import counted_cells
 from flou.utility.table.count_utility import CountUtility
 
 

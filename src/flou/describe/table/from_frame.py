@@ -23,10 +23,11 @@ from flou.describe.table.cells import Cells, Floats, Ints
 from flou.describe.table.dimension import TOTAL, Dimension, build_dimension
 from flou.describe.table.roll_up import Digits
 from flou.describe.table.spec import DimensionSpec, parse_dims
-from flou.describe.table.table import Listing, Table, reserved
+from flou.describe.table.table import Table, reserved
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
 from flou.engine.keys import factorise
+from flou.engine.tabulation import Listing
 from flou.engine.values import text_of
 
 

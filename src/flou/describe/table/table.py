@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -26,12 +26,12 @@ from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
 from flou.engine.release import Trail
+from flou.engine.tabulation import Listing
 
 if TYPE_CHECKING:
     from flou.describe.mechanism.mechanism import Mechanism
     from flou.describe.table.derived import Estimate
 
-Listing = Literal["occupied", "all"]
 #: Columns of `to_frame` that are not dimensions; no dimension may be called so.
 FIGURES = ("count", "value", "status", "contributors", "holdings", "cell_key", "true_count", "true_value", "deviation")
 

@@ -143,3 +143,8 @@ class TableSet:
         n_shown = sum(t.public().n_cells if t.hides_zeros else t.n_cells for t in self.tables)
         lines = [f"{len(self.tables)} tables, {n_shown:,} cells"]  # how many cells are left out is not told
         return "\n".join([*lines, *(f"  {t.name}: {t!r}" for t in self.tables)])
+
+
+def tables_of(data: Table | TableSet) -> tuple[Table, ...]:
+    """One table, or those of a set."""
+    return data.tables if isinstance(data, TableSet) else (data,)

@@ -26,13 +26,12 @@ from flou.describe.microdata import Microdata
 from flou.describe.table.atoms import Atoms, read_atoms
 from flou.describe.table.cells import Cells
 from flou.describe.table.dense import fits, roll_up_dense
-from flou.describe.table.dimension import TOTAL
 from flou.describe.table.exact_sums import ExactSum
 from flou.describe.table.grid import Grid, with_zeros
 from flou.describe.table.largest import AMOUNT, WEIGHT, as_matrix, keep_largest
 from flou.describe.table.request import TableRequest, check_spec
 from flou.describe.table.roll_up import CELL, KEY, SIZE, Climb, Digits, add_up, roll_up
-from flou.describe.table.table import Listing, Table
+from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
@@ -42,33 +41,19 @@ from flou.engine.progress import tell
 HOLDER, _ABSOLUTE = f"{native.RESERVED}holder", f"{native.RESERVED}absolute"
 
 
-def tabulate(
-    data: Microdata,
-    dims: Sequence[str] | str,
-    *,
-    value: str | None = None,
-    margins: bool | Sequence[str] = True,
-    weight: str | None = None,
-    holding: str | None = None,
-    largest: int = 3,
-    cells: Listing = "occupied",
-    total: str = TOTAL,
-    name: str = "",
-) -> Table:
+def tabulate(data: Microdata, dims: Sequence[str] | str, **options: Any) -> Table:
     """A table of counts, and of the sums of `value`, by `dims` (see `flou.describe.table.spec`).
 
+    `value`: a column of amounts to add up.
     `margins`: True for all levels and totals, False for the finest cells alone, or the dimensions that get them.
     `weight`: a column of sampling weights; counts and sums are then estimates.
     `holding`: the column that says which records belong together; contributions are merged by it.
     `largest`: how many of the largest contributions to keep for each cell.
     `cells`: "occupied" lists the cells that somebody is in, "all" every cell that the categories make, where those
     that the schema's incoherent combinations rule out are structural zeros.
+    `total`: the label of totals; `name`: what the table is called in a set, in files and in reports.
     Record keys (`flou.record_keys`) become cell keys.
     """
-    options: dict[str, Any] = {
-        "value": value, "margins": margins, "weight": weight, "holding": holding, "largest": largest, "cells": cells,
-        "total": total, "name": name,
-    }  # fmt: skip
     return _tabulated(data, [check_spec(data, dims, **options)])[0]
 
 

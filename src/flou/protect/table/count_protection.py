@@ -21,12 +21,13 @@ from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Published
 from flou.describe.table.coordinates import hash_coordinates
 from flou.describe.table.table import Table
+from flou.describe.table.table_set import tables_of
 from flou.engine.errors import DataError
 from flou.engine.note import Note
 from flou.engine.randomness import Draws, keyed_hash
 from flou.engine.release import Outcome
 from flou.protect.table.additivity import count_open_margins, restore_additivity
-from flou.protect.table.protection import Promise, TableProtection, tables_of
+from flou.protect.table.protection import Promise, TableProtection
 
 #: Whether margins are made to add up.
 Additive = Literal["no", "repair"]

@@ -10,7 +10,7 @@ import numpy as np
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Floats, Published
 from flou.describe.table.table import Table
-from flou.describe.table.table_set import TableSet
+from flou.describe.table.table_set import TableSet, tables_of
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee
@@ -75,11 +75,6 @@ class TableProtection(Protection):
             },
             notes=tuple(self._notes(done)),
         )
-
-
-def tables_of(data: Table | TableSet) -> tuple[Table, ...]:
-    """One table, or those of a set."""
-    return data.tables if isinstance(data, TableSet) else (data,)
 
 
 def _deviations(table: Table) -> Floats:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from flou.describe.count_frequencies import CountFrequencies, Integers
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.mechanism.unchanged import Unchanged
+from flou.describe.table.table_set import tables_of
 from flou.engine import native
 from flou.engine.data import Marks, data_kind
 from flou.engine.errors import DataError
@@ -34,11 +35,6 @@ class Setting:
     measured_on: MeasuredOn = "original"
     test_only: bool = False
     notes: tuple[Note, ...] = ()
-
-
-def tables_of(data: Any) -> tuple[Any, ...]:
-    """The tables of a table or of a set of tables."""
-    return tuple(data.tables) if data_kind(data) == "table set" else (data,)
 
 
 def read_setting(data: Any) -> Setting:

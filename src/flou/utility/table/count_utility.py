@@ -17,6 +17,7 @@ import polars as pl
 
 from flou.describe.count_frequencies import CountFrequencies
 from flou.describe.mechanism.mechanism import Mechanism
+from flou.describe.table.table_set import tables_of
 from flou.engine import native
 from flou.engine.comparison import ComparisonResult, Detail, Kind, Shown
 from flou.engine.data import data_kind
@@ -26,7 +27,6 @@ from flou.engine.note import Note
 from flou.engine.result import Figure
 from flou.engine.values import Proportion
 from flou.engine.words import Words
-from flou.risk.table.setting import tables_of
 from flou.utility.table.cells import Cells, Floats, Integers, pair_cells
 from flou.utility.table.sizes import SIZES, class_of, class_text
 from flou.utility.table.sizes_chart import by_size

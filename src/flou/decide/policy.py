@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
+from flou.describe.table.table_set import tables_of
 from flou.engine import toml
 from flou.engine.comparison import ComparisonResult
 from flou.engine.data import data_kind
@@ -93,6 +94,9 @@ class Policy(Parameters):
         if test_only:
             note = Note("made with a test seed, which anybody can guess: no policy releases it")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
+        if any(_shows_true_counts(d) for d in known):
+            note = Note("nothing protects the tables: they show the true counts, which no policy releases")
+            reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
         reasons.sort(key=lambda r: -r.decision)
         judged = tuple(r.data for r in results if (isinstance(r, Release) or _is_risk(r)) and r.data.released)
         return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count, judged)
@@ -160,6 +164,13 @@ def _is_risk(result: Result | Release) -> bool:
     return isinstance(result, RiskResult) or (
         isinstance(result, InferenceResult) and data_kind(result.data) in ("table", "table set")
     )
+
+
+def _shows_true_counts(data: Any) -> bool:
+    """Whether released tables are as they were made: a mean risk may be small where single counts are certain."""
+    if data_kind(data) not in ("table", "table set") or not data.released:
+        return False
+    return any(table.published is None for table in tables_of(data))
 
 
 def _read(rule: Rule, result: Result, figure: object) -> object:

@@ -108,3 +108,15 @@ def test_a_table_of_released_records_is_not_protected_yet() -> None:
     table = release.data.tabulate(["area"])
     assert not table.released
     assert flou.protect.Rounding(5).protect(table).data.released
+
+
+def test_tables_that_nothing_protects_are_withheld_by_every_policy() -> None:
+    """A release without a step: its mean risk may be small, its single counts are certain."""
+    release = flou.Plan().protect(people().tabulate(["area"]))
+    result = flou.risk.CountInference(s=5).measure(release)
+    rules = [{"method": "count_inference", "settings": {"s": 5}, "at_most": {"release": 1.0}}]
+    verdict = flou.Policy(rules=rules).judge(result, release)
+    assert verdict.decision.name == "WITHHOLD"
+    assert any("nothing protects the tables" in str(reason) for reason in verdict.reasons)
+    done = NOISE.protect(keyed().tabulate(["area"]), secret=SECRET)
+    assert flou.Policy(rules=rules).judge(flou.risk.CountInference(s=5).measure(done), done).decision.name == "RELEASE"

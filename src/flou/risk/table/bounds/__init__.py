@@ -1,0 +1,1 @@
+"""What an intruder can compute of the suppressed cells of a table."""

@@ -1,0 +1,187 @@
+"""Proofs that suppressed cells are safe, many at once.
+
+Every table that agrees with what is published is a witness for all cells that it moves far enough. So a linear program
+moves as many cells as it can, some up and some down, each as far as it needs and no further; what it shows is crossed
+off, and the next program goes on with the rest in other directions. A few dozen programs settle nearly everything; what
+is left is asked cell by cell. To be a witness before somebody who knows some cells, a deviation must leave these still:
+those who know cells near each other get different numbers, and for each digit of these half of them are held still.
+
+What is returned as shown was checked on the witness itself, not taken from the solver's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import block_array, csr_array
+
+from flou.describe.table.cells import Floats, Ints
+from flou.describe.table.subtables import Key, Subtables
+from flou.risk.table.bounds.components import label_parts
+from flou.risk.table.bounds.needs import Needs, Onlookers
+from flou.risk.table.bounds.programs import Program
+from flou.risk.table.bounds.view import TOLERANCE, View
+
+Shown = NDArray[np.bool_]
+
+#: Programs in the same setting go on while each of them shows something new; after so many that do not, they end.
+_IDLE = 2
+#: Moves below this are none.
+_DUST = 1e-9
+
+
+def certify(view: View, hidden: Shown, needs: Needs, onlookers: Onlookers, subtables: Subtables) -> tuple[Shown, int]:
+    """For each need and onlooker whether it is shown to be met, and how many programs that took.
+
+    What is not shown is not thereby disclosed: it must be asked by itself.
+    """
+    shown = onlookers.own(needs)
+    numbers = _numbers(onlookers, subtables)
+    n_programs = 0
+    # moves of the finest cells alone leave sub-tables apart, so that hardly anybody is near enough to know one of them
+    for cells in (np.flatnonzero(hidden & subtables.is_finest), np.flatnonzero(hidden)):
+        left = np.flatnonzero(~shown.all(axis=1))
+        left = left[np.isin(needs.cells[left], cells)]
+        if len(left):
+            certifier = Certifier(view, cells, needs.take(left), onlookers, numbers)
+            certifier.shown |= shown[left]
+            shown[left] |= certifier.run()
+            n_programs += certifier.n_programs
+    return shown, n_programs
+
+
+def _numbers(onlookers: Onlookers, subtables: Subtables) -> Ints:
+    """A number for each onlooker, from 1 on, other than those of others who know a cell of the same sub-table."""
+    taken: dict[Key, set[int]] = {}
+    numbers = np.zeros(onlookers.n, dtype=np.int64)
+    for h, cells in enumerate(onlookers.known, start=1):
+        near = [taken.setdefault(subtables.key(cell), set()) for cell in cells.tolist()]
+        number = 1
+        while any(number in used for used in near):
+            number += 1
+        for used in near:
+            used.add(number)
+        numbers[h] = number
+    return numbers
+
+
+class Certifier:
+    """What was shown so far of the needs by deviations of some cells, before each onlooker."""
+
+    def __init__(self, view: View, cells: Ints, needs: Needs, onlookers: Onlookers, numbers: Ints) -> None:
+        self.view, self.needs, self.onlookers, self.cells = view, needs, onlookers, cells
+        self._numbers = numbers
+        self._place = np.full(view.n_cells, -1, dtype=np.int64)
+        self._place[cells] = np.arange(len(cells))
+        self._equations, _ = view.restricted(cells)
+        self._up, self._down = view.up[cells], view.down[cells]
+        #: One line a need, one column an onlooker.
+        self.shown = np.zeros((needs.n, onlookers.n), dtype=np.bool_)
+        self.n_programs = 0
+
+    @cached_property
+    def _known(self) -> csr_array:
+        """Which of the cells each onlooker knows."""
+        return csr_array(self.onlookers.matrix[:, self.cells])
+
+    def run(self) -> Shown:
+        """Show what can be shown by programs of many cells."""
+        for held in self._settings():
+            known = np.asarray(self._known[held].sum(axis=0)).ravel() > 0
+            self._rounds(known, held)
+        return self.shown
+
+    def _settings(self) -> Iterator[Shown]:
+        """Who is held still: nobody, then halves of the onlookers by the digits of their numbers."""
+        yield np.zeros(self.onlookers.n, dtype=np.bool_)
+        digit = 1
+        while digit <= self._numbers.max(initial=0):
+            for side in (0, 1):
+                yield ((self._numbers // digit) % 2 == side) & (self._numbers > 0)
+            digit *= 2
+
+    def _rounds(self, known: Shown, held: Shown) -> None:
+        idle, turn = 0, 0
+        targets = held if held.any() else np.arange(self.onlookers.n) == 0
+        while idle < _IDLE:
+            open_needs = ~self.shown[:, targets].all(axis=1)
+            if held.any():
+                # what the outsider can compute everybody can; a cell that is held still is for other settings
+                open_needs &= self.shown[:, 0] & ~known[self._place[self.needs.cells]]
+            chosen = self._directed(np.flatnonzero(open_needs), turn)
+            if not len(chosen):
+                return
+            before = int(self.shown.sum())
+            self._spread(chosen, known)
+            turn += 1
+            idle = idle + 1 if int(self.shown.sum()) == before else 0
+
+    def _directed(self, needs: Ints, turn: int) -> Ints:
+        """One need a cell; cells that need both directions take turns, neighbours in different ones."""
+        if not len(needs):
+            return needs
+        cells = self.needs.cells[needs]
+        first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+        both = np.append(cells[1:] == cells[:-1], False)[first]
+        # a fixed scramble of the cell's number: directions should not follow the order of the table
+        mixed = (cells[first] * 2654435761 + turn // 2 * 40503) >> 7
+        second = both & ((mixed + turn) % 2 == 1)
+        chosen: Ints = needs[first + second]
+        return chosen
+
+    def _spread(self, chosen: Ints, known: Shown) -> None:
+        """Move the chosen cells as far as they need, as many as possible, and cross off what that shows."""
+        self.n_programs += 1
+        needs, n, k = self.needs.take(chosen), len(self.cells), len(chosen)
+        reach = csr_array((-needs.directions / needs.levels, (np.arange(k), self._place[needs.cells])), shape=(k, n))
+        share = csr_array((np.ones(k), (np.arange(k), np.arange(k))), shape=(k, k))
+        matrix = block_array([[self._equations, None], [reach, share]], format="csc")
+        still = np.zeros(self._equations.shape[0])
+        found = Program(
+            matrix,
+            np.concatenate([np.where(known, 0.0, -self._down), np.full(k, -np.inf)]),
+            np.concatenate([np.where(known, 0.0, self._up), np.ones(k)]),
+            np.concatenate([np.zeros(n), -np.ones(k)]),
+            np.concatenate([still, np.full(k, -np.inf)]),
+            np.concatenate([still, np.zeros(k)]),
+        ).solve()
+        assert found is not None  # standing still is always possible
+        self.credit(found[:n])
+
+    def credit(self, moves: Floats) -> None:
+        """Cross off whatever a deviation shows, part by part and either way round."""
+        moved = np.flatnonzero(np.abs(moves) > _DUST)
+        if not len(moved):
+            return
+        equations = csr_array(self._equations[:, moved])
+        n_parts, part = label_parts(equations)
+        if self.view.whole:
+            whole = np.rint(moves[moved])
+            lost = np.abs(moves[moved] - whole) > TOLERANCE
+            moves = np.zeros(len(moves))
+            moves[moved] = whole
+        else:
+            lost = np.zeros(len(moved), dtype=np.bool_)
+        part_of = np.full(len(self.cells), -1, dtype=np.int64)
+        part_of[moved] = part
+        of_need = part_of[self._place[self.needs.cells]]
+        # by how much each part breaks an equation; a part with a fraction shows nothing of counts
+        left = np.abs(equations @ moves[moved])
+        line_part = part[equations.indices[equations.indptr[:-1][np.diff(equations.indptr) > 0]]]
+        slack = np.zeros(n_parts)
+        np.maximum.at(slack, line_part, left[np.diff(equations.indptr) > 0])
+        np.maximum.at(slack, part, np.where(lost, np.inf, 0.0))
+        near = csr_array(self._known[:, moved] @ csr_array((np.ones(len(moved)), (np.arange(len(moved)), part))))
+        knows = near.toarray() > 0
+        for signed in (moves, -moves):
+            # broken bounds count like broken equations
+            over = np.maximum(signed[moved] - self._up[moved], -signed[moved] - self._down[moved])
+            worst = slack.copy()
+            np.maximum.at(worst, part, over)
+            far = signed[self._place[self.needs.cells]] * self.needs.directions >= self.needs.levels * (1 - TOLERANCE)
+            done = np.flatnonzero(far & (of_need >= 0))
+            done = done[worst[of_need[done]] <= TOLERANCE * self.needs.levels[done]]
+            self.shown[done] |= ~knows[:, of_need[done]].T

@@ -1,0 +1,146 @@
+"""Linear programs about deviations, by HiGHS: one model stays in memory and is asked again and again.
+
+Each cell has two columns, one up and one down, so that a cost falls on what moves whichever way it does. Costs are not
+negative, so that standing still is dual feasible: every question is answered by a few steps of the dual simplex from
+there. The solver runs on one thread and starts each question anew, so that answers do not depend on earlier ones.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, hstack
+
+from flou.describe.table.cells import Floats, Ints
+from flou.engine.errors import MissingExtraError, NotConvergedError
+from flou.risk.table.bounds.view import View, Witness, whole_multiple
+
+#: Moves below this part of what is asked for are the solver's dust.
+_DUST = 1e-7
+
+
+@cache
+def _highs() -> Any:
+    try:
+        import highspy
+    except ImportError as missing:
+        raise MissingExtraError("highspy", "tables") from missing
+    return highspy
+
+
+class Program:
+    """A linear program that is solved by HiGHS: minimise the cost within bounds of rows and columns."""
+
+    def __init__(self, matrix: Any, low: Floats, high: Floats, cost: Floats, row_low: Floats, row_high: Floats) -> None:
+        highspy = _highs()
+        held = csc_array(matrix)
+        held.sort_indices()
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = held.shape
+        model.col_cost_, model.col_lower_, model.col_upper_ = cost, low, high
+        model.row_lower_, model.row_upper_ = row_low, row_high
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = held.indptr, held.indices, held.data
+        self.solver = highspy.Highs()
+        for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("solver", "simplex")):
+            self.solver.setOptionValue(option, value)
+        self.solver.passModel(model)
+        self._statuses = highspy.HighsModelStatus
+
+    def solve(self) -> NDArray[np.float64] | None:
+        """The best columns; None where nothing satisfies the constraints."""
+        self.solver.run()
+        status = self.solver.getModelStatus()
+        if status == self._statuses.kOptimal:
+            return np.array(self.solver.getSolution().col_value)
+        if status in (self._statuses.kInfeasible, self._statuses.kUnboundedOrInfeasible):
+            return None
+        raise NotConvergedError(
+            f"The solver ended a linear program of {self.solver.getNumCol():,} columns with {status.name!r}: nothing "
+            "is proven, so nothing is released. Try another search, or report the table's shape."
+        )
+
+
+class Deviations:
+    """The deviations among some cells, of which those that cost least are asked for."""
+
+    def __init__(self, view: View, cells: Ints, cost: Floats) -> None:
+        self.view, self.cells = view, cells
+        self._n = len(cells)
+        self._place = np.full(view.n_cells, -1, dtype=np.int64)
+        self._place[cells] = np.arange(self._n)
+        equations, self._lines = view.restricted(cells)
+        still = np.zeros(equations.shape[0])
+        self._up, self._down = view.up[cells], view.down[cells]
+        highs = np.concatenate([self._up, self._down])
+        both = hstack([equations, -equations], format="csc")
+        self._program = Program(both, np.zeros(2 * self._n), highs, np.concatenate([cost, cost]), still, still)
+        self._solver = self._program.solver
+        self.n_asked = 0
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which cells of the table may move."""
+        return self._place >= 0
+
+    def prices(self) -> Floats:
+        """What moving each cell of the table up by one would save, by the prices of the last question's equations."""
+        duals = np.array(self._solver.getSolution().row_dual)
+        prices: Floats = self.view.matrix[self._lines].T @ duals
+        return prices
+
+    def set_cost(self, cells: Ints, cost: Floats) -> None:
+        """What moving some of the cells costs from now on."""
+        place = self._place[cells]
+        known = place >= 0
+        where = np.concatenate([place[known], place[known] + self._n]).astype(np.int32)
+        if len(where):
+            self._solver.changeColsCost(len(where), where, np.concatenate([cost[known], cost[known]]))
+
+    def hold_still(self, cells: Ints) -> None:
+        """These cells do not move until they are let go."""
+        self._bound(cells, free=False)
+
+    def let_go(self, cells: Ints) -> None:
+        """These cells may move again."""
+        self._bound(cells, free=True)
+
+    def _bound(self, cells: Ints, *, free: bool) -> None:
+        place = self._place[cells]
+        place = place[place >= 0]
+        if len(place):
+            where = np.concatenate([place, place + self._n]).astype(np.int32)
+            most = np.concatenate([self._up[place], self._down[place]]) if free else np.zeros(len(where))
+            self._solver.changeColsBounds(len(where), where, np.zeros(len(where)), most)
+
+    def least(self, cell: int, direction: int, level: float) -> Witness | None:
+        """The cheapest deviation that moves a cell by a level, up or down; None where there is none.
+
+        A cell that is held still is let go by the question.
+        """
+        self.n_asked += 1
+        n, at = self._n, int(self._place[cell])
+        room = self._up[at] if direction > 0 else self._down[at]
+        if level > room:
+            return None
+        moving, other = (at, at + n) if direction > 0 else (at + n, at)
+        self._solver.changeColBounds(moving, level, level)
+        self._solver.changeColBounds(other, 0.0, 0.0)
+        self._solver.clearSolver()
+        found = self._program.solve()
+        self._bound(np.array([cell]), free=True)
+        if found is None:
+            return None
+        moves = found[:n] - found[n:]
+        moved = np.flatnonzero(np.abs(moves) > _DUST * level)
+        order = np.argsort(self.cells[moved], kind="stable")
+        return self._checked(Witness(self.cells[moved][order], moves[moved][order]), level)
+
+    def _checked(self, witness: Witness, level: float) -> Witness | None:
+        """The witness if it proves something: with whole numbers where figures are such."""
+        if self.view.whole:
+            return whole_multiple(witness, self.view)
+        return witness if witness.holds(self.view, level) else None

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from flou.risk.micro.uniqueness import PopulationUniqueness
     from flou.risk.table.count_inference import CountInference
     from flou.risk.table.difference_inference import DifferenceInference
+    from flou.risk.table.dominance import Dominance
+    from flou.risk.table.p_percent import PPercent
+    from flou.risk.table.pq import PQ
+    from flou.risk.table.threshold import Threshold
     from flou.risk.table.zero_inference import ZeroInference
 
 METHODS = {
@@ -32,6 +36,7 @@ METHODS = {
     "CountInference": "flou.risk.table.count_inference",
     "DifferenceInference": "flou.risk.table.difference_inference",
     "DisclosureDelta": "flou.risk.micro.likeness",
+    "Dominance": "flou.risk.table.dominance",
     "GlobalRisk": "flou.risk.micro.global_risk",
     "HouseholdRisk": "flou.risk.micro.household",
     "IndividualRisk": "flou.risk.micro.individual",
@@ -40,22 +45,27 @@ METHODS = {
     "KMap": "flou.risk.micro.k_map",
     "LDiversity": "flou.risk.micro.diversity",
     "OutlierRisk": "flou.risk.micro.outlier",
+    "PQ": "flou.risk.table.pq",
+    "PPercent": "flou.risk.table.p_percent",
     "PoissonRisk": "flou.risk.micro.poisson",
     "PopulationUniqueness": "flou.risk.micro.uniqueness",
     "Presence": "flou.risk.micro.presence",
     "Suda": "flou.risk.micro.suda",
     "TCloseness": "flou.risk.micro.closeness",
+    "Threshold": "flou.risk.table.threshold",
     "ZeroInference": "flou.risk.table.zero_inference",
 }
 
 __all__ = [
     "METHODS",
+    "PQ",
     "AttackMap",
     "AttackerRisk",
     "BetaLikeness",
     "CountInference",
     "DifferenceInference",
     "DisclosureDelta",
+    "Dominance",
     "GlobalRisk",
     "HouseholdRisk",
     "IndividualRisk",
@@ -64,11 +74,13 @@ __all__ = [
     "KMap",
     "LDiversity",
     "OutlierRisk",
+    "PPercent",
     "PoissonRisk",
     "PopulationUniqueness",
     "Presence",
     "Suda",
     "TCloseness",
+    "Threshold",
     "ZeroInference",
 ]
 __getattr__, __dir__ = attach(__name__, METHODS)

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
+from flou.describe.table.table_set import tables_of
 from flou.engine.data import DataKind
 from flou.engine.method import RiskMeasure
+from flou.risk.table.rule_result import RuleResult, Verdicts, figures_of, rule_notes
 
 #: The figures of a table that an intruder may compute.
 Figure = Literal["count", "value"]
@@ -59,7 +61,7 @@ class Sensitive:
 class PrimaryRule(RiskMeasure):
     """A rule that finds sensitive cells. A subclass implements `sensitive`; `measure` counts what it finds."""
 
-    takes: ClassVar[tuple[DataKind, ...]] = ("table",)
+    takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
 
     @property
     def label(self) -> str:
@@ -69,6 +71,67 @@ class PrimaryRule(RiskMeasure):
     def sensitive(self, table: Table) -> Sensitive:
         """Which cells are sensitive, and their levels."""
         raise NotImplementedError
+
+    def measure(self, data: Any, *, against: Any = None, counts: Any = None) -> RuleResult:  # type: ignore[override]
+        """Which cells of a table, or of a set of tables, are sensitive; of a protected one, which are shown still."""
+        result: Any = super().measure(data, against=against, counts=counts)
+        assert isinstance(result, RuleResult)
+        return result
+
+    @property
+    def no_drop(self) -> str:
+        """It speaks of cells, not of records."""
+        return "it measures tables, which have no records to drop"
+
+    def _measure(self, data: Any, against: Any, counts: Any) -> RuleResult:  # type: ignore[override]
+        found = []
+        for table in tables_of(data):
+            held = self.sensitive(table)
+            bounds: dict[str, tuple[Floats, Floats]] = {n: (v.lower, v.upper) for n, v in held.levels.items()}
+            found.append(Verdicts.of(table, held.cells, bounds))
+        value, figures = figures_of(found)
+        return RuleResult(
+            method=self.name(),
+            title=self.title,
+            settings=self.shown_settings(),
+            value=value,
+            value_label="share of cells that are sensitive and shown",
+            no_interval="the rule is applied to every cell: nothing is estimated",
+            figures=figures,
+            figure_labels={
+                "n_sensitive": "sensitive cells",
+                "n_shown": "sensitive cells that are shown",
+                "n_cells": "cells that are not empty, or sensitive",
+                "value_share": "share of the amounts that is in sensitive cells, margins left out",
+            },
+            notes=rule_notes(tables_of(data)),
+            measured_on="frame" if data.marks.frame else "release" if data.released else "original",
+            test_only=data.marks.test_only,
+            data=data,
+            verdicts=tuple(found),
+            native_kind=data.native_kind,
+        )
+
+
+def one_rule(label: str, cells: NDArray[np.bool_], levels: Mapping[Figure, Levels]) -> Sensitive:
+    """What one rule found."""
+    return Sensitive(cells=cells, levels=levels, reasons=(label,), because=cells[:, None])
+
+
+def symmetric(table: Table, cells: NDArray[np.bool_], asked: Floats) -> Levels:
+    """The same level above and below, on sums; below no further than to 0 where nothing in the table is negative.
+
+    Everybody knows then that the figure is not negative, so no bound of an intruder could be lower.
+    """
+    upper = np.where(cells, asked, 0.0)
+    lower = upper if has_negatives(table) else np.minimum(upper, np.maximum(table.true_values, 0.0))
+    return Levels(lower, upper, np.zeros(len(cells)))
+
+
+def has_negatives(table: Table) -> bool:
+    """Whether something in a table of amounts is below 0, as far as that is known."""
+    largest = table.cells.largest
+    return bool((table.true_values < 0).any()) or (largest is not None and bool((largest < 0).any()))
 
 
 def combine(rules: Sequence[PrimaryRule], table: Table) -> Sensitive:

@@ -25,6 +25,7 @@ from flou.engine.release import Release
 from flou.engine.result import Result, RiskResult
 from flou.engine.values import Proportion
 from flou.risk.table.inference_result import InferenceResult
+from flou.risk.table.rule_result import RuleResult
 
 
 class Policy(Parameters):
@@ -162,7 +163,7 @@ class Policy(Parameters):
 def _is_risk(result: Result | Release) -> bool:
     """Whether a result is a measure's of records or cells: it knows the data that it was measured on."""
     return isinstance(result, RiskResult) or (
-        isinstance(result, InferenceResult) and data_kind(result.data) in ("table", "table set")
+        isinstance(result, InferenceResult | RuleResult) and data_kind(result.data) in ("table", "table set")
     )
 
 

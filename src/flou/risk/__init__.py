@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flou.risk.table.count_inference import CountInference
     from flou.risk.table.difference_inference import DifferenceInference
     from flou.risk.table.dominance import Dominance
+    from flou.risk.table.group_disclosure import GroupDisclosure
     from flou.risk.table.p_percent import PPercent
     from flou.risk.table.pq import PQ
     from flou.risk.table.threshold import Threshold
@@ -38,6 +39,7 @@ METHODS = {
     "DisclosureDelta": "flou.risk.micro.likeness",
     "Dominance": "flou.risk.table.dominance",
     "GlobalRisk": "flou.risk.micro.global_risk",
+    "GroupDisclosure": "flou.risk.table.group_disclosure",
     "HouseholdRisk": "flou.risk.micro.household",
     "IndividualRisk": "flou.risk.micro.individual",
     "IntervalRisk": "flou.risk.micro.interval",
@@ -67,6 +69,7 @@ __all__ = [
     "DisclosureDelta",
     "Dominance",
     "GlobalRisk",
+    "GroupDisclosure",
     "HouseholdRisk",
     "IndividualRisk",
     "IntervalRisk",

@@ -44,7 +44,7 @@ class PPercent(PrimaryRule):
         return f"p%({short(self.p)})"
 
     def sensitive(self, table: Table) -> Sensitive:
-        first, two = (top_contributors(table, n) for n in (1, 2))
+        two, first = (top_contributors(table, n) for n in (2, 1))
         asked = closeness_levels(first, two, self.p / 100)
         cells = asked > 0
         return one_rule(self.label, cells, {"value": symmetric(table, cells, asked)})

@@ -48,7 +48,7 @@ class PQ(PrimaryRule):
         return f"pq({short(self.p)},{short(self.q)})"
 
     def sensitive(self, table: Table) -> Sensitive:
-        first, two = (top_contributors(table, n) for n in (1, 2))
+        two, first = (top_contributors(table, n) for n in (2, 1))
         asked = closeness_levels(first, two, self.p / self.q)
         cells = asked > 0
         return one_rule(self.label, cells, {"value": symmetric(table, cells, asked)})

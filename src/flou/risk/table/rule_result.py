@@ -150,11 +150,13 @@ def _is_changed(table: Table) -> bool:
 
 def by_detail(result: RuleResult, look: Look) -> alt.Chart:
     """The share of sensitive cells among those that cross so many dimensions: 0 is the total."""
-    crossed = np.concatenate([v.crossed[v.counted] for v in result.verdicts] or [np.zeros(0, dtype=np.int64)])
-    flagged = np.concatenate([v.sensitive[v.counted] for v in result.verdicts] or [np.zeros(0, dtype=np.bool_)])
+    none = np.zeros(0, dtype=np.bool_)
+    crossed = np.concatenate([v.crossed[v.counted] for v in result.verdicts] or [none.astype(np.int64)])
+    flagged = np.concatenate([v.sensitive[v.counted] for v in result.verdicts] or [none])
+    seen = np.concatenate([(v.sensitive & v.shown)[v.counted] for v in result.verdicts] or [none])
     lines = [
-        {"class": str(depth), "share": float(flagged[crossed == depth].mean()), "flag": True}
-        for depth in np.unique(crossed)
+        {"class": str(depth), "share": float(flagged[here].mean()), "flag": bool(seen[here].any())}
+        for depth, here in ((depth, crossed == depth) for depth in np.unique(crossed))
     ]
     return bars(
         pl.DataFrame(lines, schema={"class": pl.String, "share": pl.Float64, "flag": pl.Boolean}),
@@ -162,6 +164,6 @@ def by_detail(result: RuleResult, look: Look) -> alt.Chart:
         value="share",
         flag="flag",
         titles=("dimensions that a cell crosses (0: the total)", "share of cells that are sensitive"),
-        flag_names=("sensitive", "not sensitive"),
+        flag_names=("some of them are shown", "none of them is shown"),
         look=look,
     )

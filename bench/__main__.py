@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 
 BENCHES = (
-    "frequencies", "risks", "large", "wide", "generalise", "perturb", "calibrate", "tables", "cluster",
+    "frequencies", "risks", "large", "wide", "generalise", "perturb", "calibrate", "tables", "eliminate", "cluster",
     "startup", "demo",
 )  # fmt: skip
 

@@ -276,6 +276,19 @@ def test_someone_who_is_alone_in_several_cells() -> None:
     assert set(names[found]) == {"d"}
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_cell_that_two_people_know(turned: bool) -> None:
+    # a row of two cells: who knows both learns nothing, who knows the first alone learns the second
+    frame = pl.DataFrame({"r": [*"abc", "Total"], "count": [1, 2, 9, 12]})
+    table = flou.Table.from_frame(frame, ["r"])
+    names = np.array(named(table))
+    primary = table.true_counts <= 2
+    known = [np.flatnonzero(names == "a"), np.flatnonzero(primary)]
+    candidates = largest_first(table, table.true_counts, primary)
+    found = eliminate(table_equations(table), primary, candidates, none(table), known=known[:: -1 if turned else 1])
+    assert set(names[found]) == {"c"}
+
+
 def test_nothing_to_protect_hides_nothing() -> None:
     table, _ = businesses()
     equations = table_equations(table)

@@ -48,7 +48,7 @@ def eliminate(
     fixed = np.flatnonzero(primary)
     hidden, told, rows = _search(equations, fixed, order, primary, owner)
     _refuse(told, "can be recomputed whatever else is suppressed")
-    for cells, group in _told_to_groups(rows, primary, known):
+    for cells, group in _told_to_groups(rows, primary, owner, known):
         # a contributor who knows several cells: as if they were published, more are hidden until it is enough
         watched = np.zeros_like(primary)
         watched[cells] = True
@@ -141,15 +141,22 @@ def _search(
 def _told_at_once(cells: Ints, sensitive: Flags, owns: Ints, class_of: Ints, n_cells: int) -> Flags:
     """Sensitive cells that change in proportion to one that somebody else knows, with everything hidden that may be."""
     told = np.zeros(n_cells, dtype=np.bool_)
-    several = {int(c) for c in class_of[(owns >= 0) & (class_of >= 0)]}
-    for number in several:
-        members = np.flatnonzero(class_of == number)
-        for i in members[sensitive[members]]:
-            told[cells[i]] |= bool(((owns[members] >= 0) & (owns[members] != owns[i])).any())
+    by_class = np.argsort(class_of, kind="stable")
+    by_class = by_class[np.searchsorted(class_of[by_class], 0) :]
+    if not len(by_class):
+        return told
+    first = np.flatnonzero(np.diff(class_of[by_class], prepend=-1))
+    sizes = np.diff(first, append=len(by_class))
+    least, most = (np.repeat(best.reduceat(owns[by_class], first), sizes) for best in (np.minimum, np.maximum))
+    for i in by_class[sensitive[by_class] & (least < most)]:
+        members = owns[class_of == class_of[i]]
+        told[cells[i]] = bool(((members >= 0) & (members != owns[i])).any())
     return told
 
 
-def _told_to_groups(rows: dict[int, dict[int, int]], primary: Flags, known: Sequence[Ints]) -> list[tuple[Ints, Ints]]:
+def _told_to_groups(
+    rows: dict[int, dict[int, int]], primary: Flags, owner: Ints, known: Sequence[Ints]
+) -> list[tuple[Ints, Ints]]:
     """For each contributor who knows several cells: the primary cells of others that he can compute from them."""
     from flou.protect.table.elimination_field import PRIME
 
@@ -159,10 +166,10 @@ def _told_to_groups(rows: dict[int, dict[int, int]], primary: Flags, known: Sequ
             for place in row:
                 holders.setdefault(place, []).append(cell)
     found = []
-    for group in known:
+    for number, group in enumerate(known):
         own = [int(cell) for cell in group if int(cell) in rows]
-        if len(own) < 2:
-            continue
+        if not own or (len(own) == 1 and owner[own[0]] == number):
+            continue  # a single cell was looked at on the way, unless it counted as somebody else's
         pivots: dict[int, dict[int, int]] = {}
         for cell in own:
             _add_pivot(pivots, dict(rows[cell]), PRIME)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flou.describe.mechanism.transition_matrix import TransitionMatrix
     from flou.describe.microdata import Microdata
     from flou.describe.schema import Schema
+    from flou.describe.table.argus.files import read_argus, write_argus
     from flou.describe.table.table import Table
     from flou.describe.table.table_set import TableSet
     from flou.describe.table.tabulate import tabulate_many
@@ -50,16 +51,18 @@ _NAMES = {
     "datasets": "flou.datasets",
     "protect": "flou.protect",
     "read": "flou.describe.files",
+    "read_argus": "flou.describe.table.argus.files",
     "record_keys": "flou.describe.keyed",
     "risk": "flou.risk",
     "tabulate_many": "flou.describe.table.tabulate",
     "utility": "flou.utility",
     "write": "flou.describe.files",
+    "write_argus": "flou.describe.table.argus.files",
 }
 
 __all__ = [
     "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "Release", "Report", "Schema", "Secret",
     "Table", "TableSet", "Tabulation", "TransitionMatrix", "Verdict", "__version__", "attack", "calibrate", "datasets",
-    "protect", "read", "record_keys", "risk", "tabulate_many", "utility", "write",
+    "protect", "read", "read_argus", "record_keys", "risk", "tabulate_many", "utility", "write", "write_argus",
 ]  # fmt: skip
 __getattr__, __dir__ = attach(__name__, _NAMES)

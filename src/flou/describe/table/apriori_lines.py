@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from flou.describe.table.apriori_rows import Said
-from flou.describe.table.find import find_nodes
+from flou.describe.table.dimension import Dimension
+from flou.describe.table.find import find_node
 from flou.describe.table.roll_up import Digits
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError, FlouError, did_you_mean
@@ -60,17 +61,20 @@ class _Places:
         self._digits = Digits(tuple(dim.n_nodes for dim in table.dims))
         packed = self._digits.pack(list(table.cells.codes.T))
         self._held = {int(cell): place for place, cell in enumerate(packed)}
-        self._nodes: dict[tuple[tuple[str, str], ...], list[int]] = {}
+        self._nodes: dict[tuple[str | None, ...], int] = {}
 
     def of(self, labels: Mapping[str, str]) -> int:
-        key = tuple(labels.items())
-        if key not in self._nodes:
-            self._nodes[key] = find_nodes(self._table, labels)
-        nodes = self._nodes[key]
+        nodes = [self._node(dim, labels) for dim in self._table.dims]
         cell = int(self._digits.pack([np.array([node]) for node in nodes])[0])
         if cell not in self._held:
             raise DataError(f"the table does not list the cell {_nodes_text(self._table, nodes)}: {self._why(nodes)}")
         return self._held[cell]
+
+    def _node(self, dim: Dimension, labels: Mapping[str, str]) -> int:
+        key = (dim.name, *(labels.get(c) for c in dim.columns))
+        if key not in self._nodes:
+            self._nodes[key] = find_node(dim, labels)
+        return self._nodes[key]
 
     def _why(self, nodes: list[int]) -> str:
         codes = self._table.cells.codes

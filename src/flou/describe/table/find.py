@@ -33,7 +33,7 @@ def find_nodes(table: Table, labels: Mapping[str, object]) -> list[int]:
     for name in labels:
         if name not in table.columns:
             raise ParameterError(f"The table has no column {name!r}.{did_you_mean(name, table.columns)}")
-    return [_node(dim, labels) for dim in table.dims]
+    return [find_node(dim, labels) for dim in table.dims]
 
 
 def place_of(table: Table, nodes: Sequence[int]) -> int | None:
@@ -50,7 +50,7 @@ def place_of(table: Table, nodes: Sequence[int]) -> int | None:
     return None
 
 
-def _node(dim: Dimension, labels: Mapping[str, object]) -> int:
+def find_node(dim: Dimension, labels: Mapping[str, object]) -> int:
     """The coarsest category that has these labels: a department alone is enough, its region follows from it."""
     hit = np.ones(dim.n_nodes, dtype=np.bool_)
     wanted = [c for c in dim.columns if c in labels]

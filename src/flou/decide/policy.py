@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
+from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.engine import toml
 from flou.engine.comparison import ComparisonResult
@@ -98,6 +99,9 @@ class Policy(Parameters):
         if any(_shows_true_counts(d) for d in known):
             note = Note("nothing protects the tables: they show the true counts, which no policy releases")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
+        if any(_may_be_computed(d) for d in known):
+            note = Note("no audit has shown that the suppressed cells cannot be computed from those that are published")
+            reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
         reasons.sort(key=lambda r: -r.decision)
         judged = tuple(r.data for r in results if (isinstance(r, Release) or _is_risk(r)) and r.data.released)
         return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count, judged)
@@ -172,6 +176,20 @@ def _shows_true_counts(data: Any) -> bool:
     if data_kind(data) not in ("table", "table set") or not data.released:
         return False
     return any(table.published is None for table in tables_of(data))
+
+
+def _may_be_computed(data: Any) -> bool:
+    """Whether released tables withhold cells and no audit found all of them out of reach."""
+    if data_kind(data) not in ("table", "table set") or not data.released:
+        return False
+    return any(not _is_audited(table) for table in tables_of(data))
+
+
+def _is_audited(table: Table) -> bool:
+    suppression = table.suppression
+    if suppression is None:
+        return table.published is None or not table.published.hidden.any()
+    return suppression.audit is not None and suppression.audit.n_disclosed == 0
 
 
 def _read(rule: Rule, result: Result, figure: object) -> object:

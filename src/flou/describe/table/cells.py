@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flou.engine.errors import DataError
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -56,12 +58,47 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """What a protection lets be seen of each cell."""
+    """What a protection lets be seen of each cell. Figures of suppressed cells are blanked, whatever is handed in."""
 
     #: Whole numbers, or estimates where the table is weighted; NaN where nothing is shown.
     count: NDArray[Any]
     value: Floats | None = None
+    #: Which cells are withheld; None where no cell is, or where the counts that are NaN say it.
+    suppressed: NDArray[np.bool_] | None = None
+    #: Whether counts are published at all: if not, they are NaN everywhere and the values alone are seen.
+    counted: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.counted and self.value is None:
+            raise DataError("A table that shows neither counts nor sums shows nothing: publish one of them.")
+        blank = self.suppressed
+        if not self.counted:
+            object.__setattr__(self, "count", np.full(len(self.count), np.nan))
+        elif blank is not None and blank.any():
+            object.__setattr__(self, "count", np.where(blank, np.nan, self.count))
+        if self.value is not None and blank is not None and blank.any():
+            object.__setattr__(self, "value", np.where(blank, np.nan, self.value))
+
+    @property
+    def figure(self) -> NDArray[Any]:
+        """The figure by which a cell is seen to be empty: its count, or its sum where counts are not published."""
+        if self.counted:
+            return self.count
+        assert self.value is not None
+        return self.value
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Which cells are withheld."""
+        figure = self.figure
+        hidden = np.isnan(figure) if figure.dtype.kind == "f" else np.zeros(len(figure), dtype=np.bool_)
+        return hidden if self.suppressed is None else hidden | self.suppressed
 
     def take(self, chosen: NDArray[Any]) -> Published:
         """What is shown of some of the cells."""
-        return Published(self.count[chosen], None if self.value is None else self.value[chosen])
+        value, suppressed = (None if held is None else held[chosen] for held in (self.value, self.suppressed))
+        return Published(self.count[chosen], value, suppressed, self.counted)
+
+    def withheld(self, cells: NDArray[np.bool_]) -> Published:
+        """The same with further cells withheld."""
+        return replace(self, suppressed=cells if self.suppressed is None else self.suppressed | cells)

@@ -114,6 +114,14 @@ def _shown(table: Table, mechanism: Mechanism | None, level: float) -> tuple[Tab
     """What everybody sees of the table, and the mechanism behind it."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0.5 <= level < 1:
         raise ParameterError(f"level = {level!r} must be a probability from 0.5 to below 1, such as 0.95.")
+    n_hidden = int((table.status == "suppressed").sum())
+    if n_hidden:
+        raise DataError(
+            f"The table withholds {n_hidden:,} of its cells: ratios and means would need them, or tell of them. "
+            "Compute them from cells that are shown, to_frame()."
+        )
+    if table.published is not None and not table.published.counted:
+        raise DataError("The table publishes sums and no counts: ratios and means here are of counts.")
     known = table.mechanism if mechanism is None else mechanism
     if not isinstance(known, Mechanism):
         raise DataError(

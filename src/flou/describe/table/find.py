@@ -24,8 +24,9 @@ def find_cell(table: Table, labels: Mapping[str, object]) -> dict[str, Any]:
         return found
     shown = {c: dim.labels[node, c] for dim, node in zip(table.dims, nodes, strict=True) for c in dim.columns}
     value = {} if table.published_values is None else {"value": 0.0}
-    nobody = table.published_counts.dtype.type(0).item()
-    return {**shown, "count": nobody, **value, "status": "zero"}
+    counted = table.published is None or table.published.counted
+    nobody: dict[str, Any] = {"count": 0 if table.weight_name is None else 0.0} if counted else {}
+    return {**shown, **nobody, **value, "status": "zero"}
 
 
 def find_nodes(table: Table, labels: Mapping[str, object]) -> list[int]:

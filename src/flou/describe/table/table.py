@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from flou.describe.table.cells import Cells, Floats, Ints, Published
 from flou.describe.table.dimension import Dimension
+from flou.describe.table.seen import listed_cells, public_table, status_words, withheld
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
@@ -31,9 +32,11 @@ from flou.engine.tabulation import Listing
 if TYPE_CHECKING:
     from flou.describe.mechanism.mechanism import Mechanism
     from flou.describe.table.derived import Estimate
+    from flou.describe.table.suppression import Suppression
 
 #: Columns of `to_frame` that are not dimensions; no dimension may be called so.
-FIGURES = ("count", "value", "status", "contributors", "holdings", "cell_key", "true_count", "true_value", "deviation")
+FIGURES = ("count", "value", "status", "flag", "reason", "contributors", "holdings", "cell_key", "true_count",
+           "true_value", "deviation")  # fmt: skip
 
 
 def reserved(names: Sequence[str]) -> list[str]:
@@ -57,6 +60,8 @@ class Table:
     #: How many further cells the categories make, in which nobody is.
     n_unlisted_zeros: int = 0
     published: Published | None = field(default=None, repr=False)
+    #: Which cells a suppression withholds and why: for those who protect, never part of what is published.
+    suppression: Suppression | None = field(default=None, repr=False)
     #: What produced the published figures, cell by cell; None where they are the true ones, or where no mechanism of
     #: single cells describes them (weighted estimates, margins that were made to add up, cells withheld).
     mechanism: Mechanism | None = None
@@ -65,6 +70,10 @@ class Table:
     kin: Kin = field(default_factory=Kin, repr=False)
     native_kind: native.Kind = "polars"
     name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.suppression is not None:
+            object.__setattr__(self, "published", withheld(self.published, self.suppression, self.n_cells))
 
     @classmethod
     def from_frame(
@@ -155,17 +164,11 @@ class Table:
 
     @property
     def status(self) -> pl.Series:
-        """What may be said of each cell: `published`, `zero` (as it is shown), `structural` (nobody can be in it).
+        """What may be said of each cell: `published`, `zero`, `structural` (nobody can be in it), `suppressed`.
 
-        It goes by what is published: which of the zeros are true is not told.
+        It goes by what is published: which of the zeros are true, and why a cell is withheld, is not told.
         """
-        words = np.where(self.published_counts == 0, "zero", "published").astype(object)
-        if self.cells.coherent is not None:
-            # whether a record is in the cell all the same is told by its count, if at all
-            words[~self.cells.coherent & (self.published_counts == 0)] = "structural"
-        if self.published is not None and self.published.count.dtype.kind == "f":
-            words[np.isnan(self.published.count)] = "suppressed"
-        return pl.Series("status", words.tolist(), dtype=pl.String)
+        return pl.Series("status", status_words(self), dtype=pl.String)
 
     def labels(self) -> pl.DataFrame:
         """The labels of each cell, one column for each shown column."""
@@ -179,7 +182,8 @@ class Table:
     def to_frame(self, *, reveal: bool = False) -> Any:
         """One line a cell: its labels, `count`, `value` and `status`, in the type of frame the records came in.
 
-        Of a protected table these are the figures that would be published; `reveal` adds the true ones.
+        Of a protected table these are the figures that would be published; `reveal` adds the true ones, and of a
+        suppression the state of each cell and its `reason`.
         """
         return native.like(self.shown_cells(reveal=reveal), self.native_kind)
 
@@ -196,34 +200,11 @@ class Table:
         """The table of one of its cells."""
         chosen = np.array([place])
         published = None if self.published is None else self.published.take(chosen)
-        return replace(self, cells=self.cells.take(chosen), published=published)
+        return replace(self, cells=self.cells.take(chosen), published=published, suppression=None)
 
     def all_cells(self, *, reveal: bool = False) -> pl.DataFrame:
         """Every cell there is, with the figures that may be seen."""
-        figures = [pl.Series("count", self.published_counts, nan_to_null=True)]
-        if self.published_values is not None:
-            figures.append(pl.Series("value", self.published_values, nan_to_null=True))
-        figures.append(self.status)
-        if reveal:
-            figures += self._hidden_figures()
-        return pl.concat([self.labels(), pl.DataFrame(figures)], how="horizontal")
-
-    def _hidden_figures(self) -> list[pl.Series]:
-        cells, out = self.cells, []
-        if self.published is not None:
-            true = self.true_counts if cells.weighted is None else cells.weighted
-            out += [pl.Series("true_count", true), pl.Series("deviation", self.published_counts - true)]
-            if cells.value is not None:
-                out.append(pl.Series("true_value", cells.value))
-        if cells.weighted is not None:
-            out.append(pl.Series("contributors", self.true_counts))
-        for name, held in (("holdings", cells.holdings), ("cell_key", cells.key)):
-            if held is not None:
-                out.append(pl.Series(name, held))
-        for j in range(0 if cells.largest is None else cells.largest.shape[1]):
-            assert cells.largest is not None
-            out.append(pl.Series(f"largest_{j + 1}", cells.largest[:, j], nan_to_null=True))
-        return out
+        return listed_cells(self, reveal=reveal)
 
     def cell(self, **labels: object) -> dict[str, Any]:
         """One cell by the labels of its columns; columns that are not named are totals."""
@@ -270,32 +251,7 @@ class Table:
         shown as zero are left out of it, as empty ones are. Where all cells are listed, a category that is shown as
         zero everywhere is left out unless it was declared: that it occurs would be told by nothing else.
         """
-        if self.cells.count is None:
-            return self
-        published = self.published or Published(self.published_counts, self.published_values)
-        cells, dims = self.cells.shapes_alone(), self.dims
-        if self.published is not None:
-            seen = self._listed(published.count != 0)
-            cells, published = cells.take(seen), published.take(seen)
-            pruned = [dim.pruned(cells.codes[:, j]) for j, dim in enumerate(dims)]
-            dims = tuple(dim for dim, _ in pruned)
-            cells = cells.with_changes(codes=np.stack([codes for _, codes in pruned], axis=1))
-        if cells.coherent is not None:
-            cells = cells.with_changes(possible=cells.coherent | (published.count != 0))
-        return replace(self, dims=dims, cells=cells, published=published, n_unlisted_zeros=0, kin=Kin())
-
-    def _listed(self, filled: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which cells are published, of which some are not shown as zero."""
-        if self.listed == "occupied":
-            return filled
-        listed = np.ones(self.n_cells, dtype=np.bool_)
-        for j, dim in enumerate(self.dims):
-            if not dim.declared:
-                known = np.zeros(dim.n_nodes, dtype=np.bool_)
-                known[self.cells.codes[filled, j]] = True
-                known[0] = True
-                listed &= known[self.cells.codes[:, j]]
-        return listed
+        return public_table(self)
 
     @property
     def hides_zeros(self) -> bool:
@@ -329,7 +285,8 @@ class Table:
         """A copy that leaves the process takes only what would be published."""
         shown = self.public() if self.released else self
         # the key of a cell with one person in it is that person's
-        return {**shown.__dict__, "cells": shown.cells.with_changes(key=None), "trail": None, "kin": Kin()}
+        cells = shown.cells.with_changes(key=None)
+        return {**shown.__dict__, "cells": cells, "suppression": None, "trail": None, "kin": Kin()}
 
     def __repr__(self) -> str:
         if self._seen is not self:

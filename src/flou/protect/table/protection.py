@@ -41,6 +41,10 @@ class TableProtection(Protection):
         """What may be seen of a table."""
         raise NotImplementedError
 
+    def _protected(self, table: Table, draw: Draws) -> Table:
+        """The table with what may be seen of it; a suppression adds its reasons."""
+        return table.with_changes(published=self._publish(table, draw), mechanism=self._mechanism_of(table))
+
     def _promises(self) -> Sequence[Promise]:
         """What is guaranteed of every published table."""
         return ()
@@ -57,16 +61,13 @@ class TableProtection(Protection):
                     f"The table{f' {table.name!r}' if table.name else ''} is protected already, and would be so a "
                     "second time with less than both promise. Start from the table as it was made."
                 )
-        done = [
-            table.with_changes(published=self._publish(table, draw), mechanism=self._mechanism_of(table))
-            for table in tables
-        ]
+        done = [self._protected(table, draw) for table in tables]
         moved = np.concatenate([_deviations(table) for table in done])
         seen = moved[~np.isnan(moved)]
         return Outcome(
             data=data.with_tables(done) if isinstance(data, TableSet) else done[0],
             guarantees=tuple(_over_tables(promise, wrong) for promise, wrong in self._promises()),
-            changes=(Change("count", int((moved != 0).sum())),),
+            changes=(Change("count", int((moved != 0).sum())),),  # a cell that is withheld is NaN, and changed
             figures={
                 "n_cells": len(moved),
                 "n_changed": int((moved != 0).sum()),
@@ -78,6 +79,9 @@ class TableProtection(Protection):
 
 
 def _deviations(table: Table) -> Floats:
+    """By how much each figure was moved, that of the sums where no counts are published; NaN where it is withheld."""
+    if table.published is not None and not table.published.counted:
+        return table.published.figure - table.true_values
     true = table.true_counts if table.cells.weighted is None else table.cells.weighted
     moved: Floats = (table.published_counts - true).astype(np.float64)
     return moved

@@ -296,6 +296,26 @@ class Table:
         state = "protected table" if self.released else "table"
         return f"{state.capitalize()} of {self.n_cells:,} cells: {dims}{what}"
 
+    def to_html(
+        self,
+        language: str = "en",
+        *,
+        internal: bool = False,
+        title: str | None = None,
+        mark: str = "s",
+        max_rows: int = 200,
+        max_columns: int = 40,
+    ) -> str:
+        """The table as it is printed, a page of its own; `mark` stands in suppressed cells.
+
+        `internal` draws it for those who protect: true figures, with the state of each cell and its reason.
+        """
+        from flou.describe.table.drawn import page
+
+        return page(self, language=language, internal=internal, title=title, mark=mark, max_rows=max_rows,
+                    max_columns=max_columns)  # fmt: skip
+
     def _repr_html_(self) -> str:
-        head = self.shown_cells().head(20)
-        return f"<p>{self!r}</p>{head._repr_html_()}"
+        from flou.describe.table.drawn import fragment
+
+        return fragment(self, max_rows=30, max_columns=12)

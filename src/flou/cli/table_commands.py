@@ -30,14 +30,40 @@ def table(
         Optional[str],  # noqa: UP045
         typer.Option("--protect", help="Protection of tables; its parameters are options: --protect cell_key --D 5."),
     ] = None,
+    suppress: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--suppress", help='Suppress cells by primary rules: "threshold(5), p%(10)".'),
+    ] = None,
+    apriori: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--apriori", help="File that says of cells that they are kept, withheld or to be preferred."),
+    ] = None,
+    search: Annotated[Optional[str], typer.Option("--search", help="auto, modular or gauss.")] = None,  # noqa: UP045
+    cost: Annotated[Optional[str], typer.Option("--cost", help="value, count, rank or cells.")] = None,  # noqa: UP045
+    intervals: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--intervals", help="levels, sliding or exact."),
+    ] = None,
+    show: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--show", help="What --suppress publishes: auto, both, value or count."),
+    ] = None,
     record_keys: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--record-keys", help="Column of stored record keys; default: made from the id and the secret."),
     ] = None,
     secret: SecretFile = None,
     out: Annotated[Optional[str], typer.Option("--out", help="Write the table here: .csv, .parquet, .xlsx, …")] = None,  # noqa: UP045
+    flags: Annotated[
+        str, typer.Option("--flags", help="Codes in --out for what a cell is: status, sdmx or eurostat.")
+    ] = "status",
+    html: Annotated[Optional[str], typer.Option("--html", help="Draw the table here: .html")] = None,  # noqa: UP045
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Let --html draw true figures and why cells are suppressed.")
+    ] = False,
+    language: Annotated[str, typer.Option("--language", help="Language of --html: en or fr.")] = "en",
     unprotected: Annotated[
-        bool, typer.Option("--unprotected", help="Let --out write a table that nothing protects.")
+        bool, typer.Option("--unprotected", help="Let --out and --html write a table that nothing protects.")
     ] = False,
     engine: EngineName = None,
     table: DatabaseTable = None,
@@ -48,12 +74,23 @@ def table(
 ) -> None:
     """Count records by dimensions, protect the table, show its first lines."""
     from flou.cli.data import DataSource
+    from flou.cli.suppress import Draw, Suppress
     from flou.cli.tables import Asked, make_table
 
     where = DataSource(source, schema, engine, table, sheet, delimiter, encoding, decimal)
     asked = Asked(dims, value=value, margins=not no_margins, weight=weight, holding=holding, cells=cells)
     make_table(
-        where, asked, protect, context.args, record_keys=record_keys, secret=secret, out=out, unprotected=unprotected
+        where,
+        asked,
+        protect,
+        context.args,
+        suppress=Suppress(tuple(suppress or ()), apriori, search, cost, intervals, show),
+        draw=Draw(html, internal, language),
+        record_keys=record_keys,
+        secret=secret,
+        out=out,
+        flags=flags,
+        unprotected=unprotected,
     )
 
 

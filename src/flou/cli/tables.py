@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from flou.cli.data import DataSource, load
 from flou.cli.options import method_from_options
 from flou.cli.show import console, hanging, show_release
+from flou.cli.suppress import Draw, Suppress, show_suppression
+from flou.describe.table.drawn import MARK
+from flou.describe.table.flags import require_flags
 from flou.describe.table.table import FIGURES, Table
 from flou.describe.table.table_files import require_table_file
 from flou.engine.errors import ParameterError
@@ -22,6 +25,7 @@ from flou.engine.values import figure_text
 from flou.job.source import find_secret
 
 if TYPE_CHECKING:
+    from flou.describe.table.flags import Flags
     from flou.engine.method import Protection
 
 _LINES_SHOWN = 15
@@ -55,19 +59,26 @@ def make_table(
     method: str | None,
     arguments: list[str],
     *,
+    suppress: Suppress,
+    draw: Draw,
     record_keys: str | None,
     secret: str | None,
     out: str | None,
+    flags: str,
     unprotected: bool,
 ) -> None:
     """Make the table, show it, and write it where it may be."""
-    protection = _protection(method, arguments)
-    if out is not None:
-        if protection is None and not unprotected:
+    protection = _protection(method, arguments, suppress)
+    for option, file in (("--out", out), ("--html", draw.file)):
+        if file is not None and protection is None and not unprotected:
             raise ParameterError(
-                f"--out {out} would write a table that nothing protects, and files go further than screens. Protect "
-                "it, --protect cell_key --D 5 --V 2, or say --unprotected: the file is then for the office alone."
+                f"{option} {file} would write a table that nothing protects, and files go further than screens. "
+                "Protect it, --protect cell_key --D 5 --V 2, or say --unprotected: the file is then for the office "
+                "alone."
             )
+    draw.check()
+    require_flags(flags)
+    if out is not None:
         require_table_file(out)
     if protection is not None and unprotected:
         raise ParameterError("--unprotected goes with a table that has no --protect.")
@@ -84,15 +95,24 @@ def make_table(
         release = Plan([protection], tables=[tabulation], record_keys=keys).protect(data, secret=key)
         made = release.data
         show_table(made)
+        show_suppression(made)
         show_release(release)
+    draw.write(made)
     if out is not None:
-        made.write(out, unprotected=unprotected)
+        made.write(out, unprotected=unprotected, flags=cast("Flags", flags))
         remark = "not protected" if protection is None else "no policy has judged it"
         console().print(f"Written: {out} ({remark})", soft_wrap=True)
 
 
-def _protection(method: str | None, arguments: list[str]) -> Protection | None:
+def _protection(method: str | None, arguments: list[str], suppress: Suppress) -> Protection | None:
+    suppression = suppress.protection()
+    if suppression is not None and method is not None:
+        raise ParameterError(f"--suppress and --protect {method} both protect the table: choose one of them.")
     if method is None:
+        if arguments and suppression is not None:
+            raise ParameterError(f"{arguments[0]!r} is not understood: it is no option of --suppress.")
+        if suppression is not None:
+            return suppression
         if arguments:
             raise ParameterError(f"{arguments[0]!r} is not understood: parameters go with --protect METHOD.")
         return None
@@ -107,7 +127,11 @@ def show_table(table: Table) -> None:
     out, shown = console(), table.public()
     frame = shown.shown_cells()
     columns = [c for c in frame.columns if c != "status"]
-    rows = [[_text(value) for value in row] for row in frame.select(columns).head(_LINES_SHOWN).iter_rows()]
+    head = frame.head(_LINES_SHOWN)
+    rows = [
+        [_text(value, withheld=status == "suppressed") for value in row]
+        for row, status in zip(head.select(columns).iter_rows(), head["status"], strict=True)
+    ]
     is_figure = [c in FIGURES for c in columns]
     widths = _fitted([max(len(line[j]) for line in [columns, *rows]) for j in range(len(columns))], is_figure)
     for line in [columns, *rows]:
@@ -119,13 +143,17 @@ def show_table(table: Table) -> None:
     left = frame.height - _LINES_SHOWN
     if left > 0:
         out.print(f"… {left:,} more")
-    n_zero, n_structural = (int((shown.status == word).sum()) for word in ("zero", "structural"))
+    n_zero, n_structural, n_hidden = (
+        int((frame["status"] == word).sum()) for word in ("zero", "structural", "suppressed")
+    )
     parts = [f"{frame.height:,} cells"]
+    if n_hidden:
+        parts.append(f"{n_hidden:,} of them suppressed ({MARK})")
     if table.listed == "all":
         parts.append(f"{n_zero:,} of them shown as zero")
         if n_structural:
             parts.append(f"{n_structural:,} structural zeros")
-    elif table.hides_zeros:
+    elif table.hides_zeros and (table.suppression is None or table.n_cells > frame.height):
         parts.append(f"{table.n_cells - frame.height:,} more that somebody is in are shown as zero and left out")
     hanging(out, "", "; ".join(parts))
 
@@ -143,5 +171,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, *, withheld: bool = False) -> str:
+    if value is None and withheld:
+        return MARK
     return "–" if value is None else value if isinstance(value, str) else figure_text(value)

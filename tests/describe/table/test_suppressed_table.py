@@ -333,3 +333,32 @@ def test_cells_withheld_without_a_suppression_are_not_released() -> None:
     policy = flou.Policy(rules=[{"method": "within_distance", "settings": {"d": 2}, "at_least": {"release": 0.0}}])
     verdict = policy.judge(flou.utility.WithinDistance(2).compare(true, held), held)
     assert verdict.decision.name == "WITHHOLD"
+
+
+@pytest.mark.parametrize(("flags", "said"), [("sdmx", {"C": 10, "F": 14}), ("eurostat", {"c": 10, "": 14})])
+def test_flags_as_offices_publish_them(flags: Any, said: dict[str, int], tmp_path: Path) -> None:
+    """All suppressed cells have one code: D, secondary confidentiality, is between offices."""
+    table = suppressed_table(cells="all")
+    table.write(tmp_path / "t.parquet", flags=flags)
+    held = pl.read_parquet(tmp_path / "t.parquet")
+    assert held.columns == ["region", "department", "sector", "count", "value", "flag"]
+    assert dict(held["flag"].value_counts().iter_rows()) == said
+    assert held["count"].is_null().sum() == 10
+    assert set(held.filter(pl.col("count").is_null())["flag"]) == {next(iter(said))}
+    TableSet.of([table]).write(tmp_path / "set", flags=flags)
+    TableSet.of([table]).write(tmp_path / "set.xlsx", flags=flags)
+    back = pl.read_csv(tmp_path / "set" / "table_1.csv")["flag"].fill_null("")
+    assert back.to_list() == held["flag"].to_list()
+    assert pl.read_excel(tmp_path / "set.xlsx")["flag"].fill_null("").to_list() == held["flag"].to_list()
+    with pytest.raises(flou.FlouError, match="flags = 'd' is not known"):
+        table.write(tmp_path / "d.csv", flags="d")  # type: ignore[arg-type]
+    assert not (tmp_path / "d.csv").exists()
+
+
+def test_structural_zeros_have_their_flag(tmp_path: Path) -> None:
+    rule = [{"department": "59", "sector": "silk"}]
+    declared = {"department": ["13", "59", "62"], "sector": ["food", "silk", "wood"]}
+    table = suppressed_table(cells="all", incoherent=rule, modalities=declared)
+    table.write(tmp_path / "t.csv", flags="eurostat")
+    held = rows(pl.read_csv(tmp_path / "t.csv", schema_overrides={"department": pl.String}))
+    assert held["North", "59", "silk"]["flag"] == "z"

@@ -110,7 +110,8 @@ class Drawing:
 
     def html(self) -> str:
         """The drawing itself, without its style."""
-        parts = ['<div class="flou-drawn">', *self._banner(), '<div class="wrap"><table>', self._caption(),
+        inside = " inside" if self.internal and self.table.suppression is not None else ""  # room for the letters
+        parts = [f'<div class="flou-drawn{inside}">', *self._banner(), '<div class="wrap"><table>', self._caption(),
                  f"<thead>{''.join(self._head())}</thead>", f"<tbody>{''.join(self._body())}</tbody>",
                  "</table></div>", *self._more(), *self._legend(), "</div>"]  # fmt: skip
         return "\n".join(parts)

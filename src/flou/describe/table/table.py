@@ -32,6 +32,7 @@ from flou.engine.tabulation import Listing
 if TYPE_CHECKING:
     from flou.describe.mechanism.mechanism import Mechanism
     from flou.describe.table.derived import Estimate
+    from flou.describe.table.flags import Flags
     from flou.describe.table.suppression import Suppression
 
 #: Columns of `to_frame` that are not dimensions; no dimension may be called so.
@@ -91,14 +92,22 @@ class Table:
 
         return read_table(path, dims, **more)
 
-    def write(self, path: str | PathLike[str], *, overwrite: bool = False, unprotected: bool = False) -> None:
+    def write(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        unprotected: bool = False,
+        flags: Flags = "status",
+    ) -> None:
         """Write what would be published to a CSV, Parquet, Arrow or Excel file, by its ending.
 
-        True counts, of a table that nothing protects, are written only where `unprotected` says so.
+        True counts, of a table that nothing protects, are written only where `unprotected` says so. `flags` are the
+        codes that stand for the status of a cell: `sdmx` or `eurostat`, see `flou.describe.table.flags`.
         """
         from flou.describe.table.table_files import write_table
 
-        write_table(self, path, overwrite=overwrite, unprotected=unprotected)
+        write_table(self, path, overwrite=overwrite, unprotected=unprotected, flags=flags)
 
     def with_changes(self, **changes: Any) -> Table:
         """A table that differs in some of what it holds."""

@@ -16,6 +16,7 @@ import polars as pl
 from flou.describe.schema import Schema
 from flou.describe.sink import WRITTEN, write_file
 from flou.describe.sources.scan import open_source
+from flou.describe.table.flags import Flags, flagged_cells
 from flou.describe.table.from_frame import table_from_frame
 from flou.engine import native
 from flou.engine.errors import MissingExtraError, OutputError, ParameterError, listed
@@ -44,12 +45,19 @@ def read_table(
     return table_from_frame(native.collect(native.enter(frame).frame), dims, **more)
 
 
-def write_table(table: Table, path: str | PathLike[str], *, overwrite: bool = False, unprotected: bool = False) -> None:
+def write_table(
+    table: Table,
+    path: str | PathLike[str],
+    *,
+    overwrite: bool = False,
+    unprotected: bool = False,
+    flags: Flags = "status",
+) -> None:
     """Write what would be published of one table."""
     _require_protected([table], unprotected=unprotected)
+    shown = flagged_cells(table, flags)
     target = require_table_file(path, overwrite=overwrite)
     suffix = target.suffix.lower()
-    shown = table.public().shown_cells()
     with written_whole(target, overwrite=overwrite) as file:
         if suffix == _EXCEL:
             _write_workbook({table.name or "table": shown}, file)
@@ -74,11 +82,12 @@ def write_tables(
     kind: str = "csv",
     overwrite: bool = False,
     unprotected: bool = False,
+    flags: Flags = "status",
 ) -> None:
     """Write a set: into one workbook where the target ends in .xlsx, else into a folder, a file each."""
     _require_protected(tables.tables, unprotected=unprotected)
     path = checked_path(target, "A folder to write to", OutputError)
-    shown = {table.name: table.public().shown_cells() for table in tables}
+    shown = {table.name: flagged_cells(table, flags) for table in tables}
     if path.suffix.lower() == _EXCEL:
         _require_folder(path)
         with written_whole(path, overwrite=overwrite) as file:
@@ -94,7 +103,7 @@ def write_tables(
     for file_path in files.values():
         require_new(file_path, overwrite=overwrite)
     for table in tables:
-        write_table(table, files[table.name], overwrite=overwrite, unprotected=unprotected)
+        write_table(table, files[table.name], overwrite=overwrite, unprotected=unprotected, flags=flags)
 
 
 def _require_protected(tables: Sequence[Table], *, unprotected: bool) -> None:

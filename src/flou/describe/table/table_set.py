@@ -18,6 +18,7 @@ from flou.engine.release import Trail
 if TYPE_CHECKING:
     from flou.describe.mechanism.mechanism import Mechanism
     from flou.describe.table.cells import Ints
+    from flou.describe.table.flags import Flags
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,12 +109,18 @@ class TableSet:
         return {t.name: t.to_frame(reveal=reveal) for t in self.tables}
 
     def write(
-        self, folder: str | PathLike[str], *, kind: str = "csv", overwrite: bool = False, unprotected: bool = False
+        self,
+        folder: str | PathLike[str],
+        *,
+        kind: str = "csv",
+        overwrite: bool = False,
+        unprotected: bool = False,
+        flags: Flags = "status",
     ) -> None:
         """Write what would be published: a file for each table, or one workbook (`.xlsx`) with a sheet each."""
         from flou.describe.table.table_files import write_tables
 
-        write_tables(self, folder, kind=kind, overwrite=overwrite, unprotected=unprotected)
+        write_tables(self, folder, kind=kind, overwrite=overwrite, unprotected=unprotected, flags=flags)
 
     def public(self) -> TableSet:
         return replace(self, tables=tuple(t.public() for t in self.tables), kin=Kin())

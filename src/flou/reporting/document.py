@@ -17,6 +17,7 @@ from typing import Any, Literal
 from flou._version import __version__
 from flou.decide.verdict import Decision, Verdict
 from flou.describe.microdata import Microdata
+from flou.describe.table import drawn
 from flou.engine.comparison import ComparisonResult
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.note import Note
@@ -141,4 +142,5 @@ def _template() -> Any:
 
 @cache
 def _style() -> str:
-    return (resources.files("flou.reporting") / "templates" / "report.css").read_text(encoding="utf-8")
+    own = (resources.files("flou.reporting") / "templates" / "report.css").read_text(encoding="utf-8")
+    return own + drawn.style()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from flou.describe.table.dimension import Dimension
+from flou.describe.table.drawn import MARK
 from flou.describe.table.table import FIGURES, Table
 from flou.describe.table.table_set import TableSet
 from flou.reporting.audience import Audience
@@ -106,7 +107,9 @@ class TableListing(Audience):
 
     def _what(self, table: Table) -> str:
         parts = [self.words("counts")]
-        if table.weight_name is not None:
+        if table.published is not None and not table.published.counted:
+            parts = []
+        elif table.weight_name is not None:
             parts = [self.words("estimates weighted by {column}", column=self.label(table.weight_name))]
         if table.value_name is not None and table.published_values is not None:
             parts.append(self.words("sums of {column}", column=self.label(table.value_name)))
@@ -114,7 +117,7 @@ class TableListing(Audience):
 
     def _zeros(self, table: Table, published: Table) -> str:
         """How many published cells show a zero; a table that lists occupied cells leaves them out."""
-        if table.hides_zeros:
+        if table.hides_zeros and table.suppression is None:
             return self.words("left out")
         if table.listed == "occupied":
             return self.words("empty cells are not listed")
@@ -124,11 +127,13 @@ class TableListing(Audience):
         """How many cells that somebody is in are shown as zero: for the office alone."""
         if self.public:
             return ""
-        return self.words.number(int(((table.published_counts == 0) & (table.true_counts > 0)).sum()))
+        return self.words.number(int(((table.status == "zero").to_numpy() & (table.true_counts > 0)).sum()))
 
     def previews(self) -> Iterator[dict[str, Any]]:
         """Some lines of each table, as they are published."""
-        for table in self.published_tables:
+        for whole, table in zip(self.tables, self.published_tables, strict=True):
+            if whole.suppression is not None and self.is_drawn(table if self.public else whole):
+                continue
             frame = table.shown_cells()
             columns = [c for c in frame.columns if c != "status"]
             names = [(self._heading(c), c in FIGURES) for c in columns]
@@ -147,6 +152,10 @@ class TableListing(Audience):
                 "rows": rows,
             }
 
+    def is_drawn(self, table: Table) -> bool:
+        """Whether the table is shown as a whole elsewhere on the page."""
+        return False
+
     def _heading(self, column: str) -> str:
         if column in FIGURES:
             return self.words("count") if column == "count" else self.words("sum")
@@ -154,7 +163,7 @@ class TableListing(Audience):
 
     def _cell(self, table: Table, column: str, value: object) -> str:
         if column in FIGURES:
-            return "–" if value is None else self.words.number(value)  # type: ignore[arg-type]
+            return MARK if value is None else self.words.number(value)  # type: ignore[arg-type]
         if value == table.dims[0].total or column not in self.original.columns:
             return str(value)
         return str(self.original.schema.value_label(column, value, self.words.language))
@@ -173,7 +182,7 @@ def _extract(table: Table) -> list[int]:
     finest = np.ones(table.n_cells, dtype=np.bool_)
     for j, dim in enumerate(table.dims):
         finest &= dim.is_finest[table.cells.codes[:, j]]
-    filled = finest & (table.published_counts != 0)
+    filled = finest & (table.status != "zero").to_numpy()
     shown = np.flatnonzero(filled if filled.sum() >= _LINES_SHOWN else finest)
     if table.n_cells <= _LINES_SHOWN or not len(shown):
         return list(range(min(table.n_cells, _LINES_SHOWN)))

@@ -14,11 +14,12 @@ import numpy as np
 
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.mechanism.transition_matrix import TransitionMatrix
+from flou.describe.table.drawn import MARK
 from flou.engine.charts import to_svg
 from flou.engine.data import data_kind
 from flou.engine.release import Step
 from flou.engine.result import Result
-from flou.reporting.table_listing import TableListing
+from flou.reporting.suppressed_tables import SuppressedTables
 
 #: True counts whose chances a page lists.
 _COUNTS_SHOWN = (1, 2, 3, 5, 10, 20)
@@ -30,7 +31,7 @@ def speaks_of_tables(result: Result) -> bool:
 
 
 @dataclass(frozen=True)
-class TableSection(TableListing):
+class TableSection(SuppressedTables):
     """The tables of a release and their protection."""
 
     @property
@@ -80,6 +81,11 @@ class TableSection(TableListing):
                 "What was measured speaks of single cells and of differences of two. More cells at a time, and other "
                 "tables of the same people, can tell more."
             )
+        if self.suppressed:
+            text = (
+                "The audit speaks of each table by itself. Other tables of the same people or firms, published now or "
+                "before, can tell more."
+            )
         found = [words(text)]
         if self.keyed and not self.public:
             found.append(
@@ -124,7 +130,16 @@ class TableSection(TableListing):
                     "Counts were moved one by one, so that cells need not add up to their totals: read each by itself."
                 )
             )
-        if any(table.hides_zeros for table in self.tables):
+        if self.suppressed:
+            found.append(
+                words(
+                    "Figures that are shown are the true ones. Cells that would tell of people or firms are "
+                    "suppressed, and others with them, so that nobody can compute the first."
+                )
+            )
+        if self.withholds and not all(table.suppression is not None and self.is_drawn(table) for table in self.tables):
+            found.append(f"{MARK}{words.colon} {words('cell suppressed for statistical confidentiality')}")
+        if any(table.hides_zeros and table.suppression is None for table in self.tables):
             text = "A cell that is not listed is empty, or shown as zero: nobody can tell which, and both are left out."
             found.append(words(text))
         return found
@@ -132,6 +147,13 @@ class TableSection(TableListing):
     def changed_counts(self, step: Step) -> list[str]:
         """What a step did to the tables; how much is for the office alone."""
         words = self.words
+        if self.suppressed:
+            n_changed = sum(c.n_changed or 0 for c in step.changes)
+            return [
+                words("cells suppressed")
+                if self.public
+                else words("{n} of {all} cells suppressed", n=n_changed, all=step.n_records_before)
+            ]
         if self.public:
             return [words("counts changed")]
         figures = step.figures

@@ -15,16 +15,13 @@ from flou.describe.table.cells import Ints
 from flou.describe.table.dimension import Dimension
 from flou.describe.table.table import Table
 
-#: What names a sub-table: a node for each dimension, and whether the nodes beside the cell have others below them.
-Key = tuple[tuple[int, int, bool], ...]
-
 
 class Subtables:
-    """The sub-table of each cell of a table."""
+    """The sub-table of each cell of a table, by its number."""
 
     def __init__(self, table: Table) -> None:
         self._codes, self._dims = table.cells.codes, table.dims
-        self._cells: dict[Key, Ints] = {}
+        self._cells: dict[int, Ints] = {}
 
     @cached_property
     def _has_parts(self) -> list[NDArray[np.bool_]]:
@@ -37,27 +34,37 @@ class Subtables:
         finest: NDArray[np.bool_] = ~np.any(deep, axis=0)
         return finest
 
-    def key(self, cell: int) -> Key:
-        """The name of the sub-table that a cell is balanced in."""
-        out = []
+    @cached_property
+    def _numbered(self) -> tuple[Ints, Ints]:
+        """What names each sub-table, dimension by dimension the node above, the zoning and the depth; its number."""
+        names = []
         for j, dim in enumerate(self._dims):
-            node = int(self._codes[cell, j])
-            out.append((int(dim.parents[node]), int(dim.zonings[node]), bool(self._has_parts[j][node])))
-        return tuple(out)
+            node = self._codes[:, j]
+            names += [dim.parents[node], dim.zonings[node], self._has_parts[j][node]]
+        found, numbers = np.unique(np.stack(names, axis=1).astype(np.int64), axis=0, return_inverse=True)
+        return found, numbers.reshape(-1)
+
+    @property
+    def of_cell(self) -> Ints:
+        """The number of the sub-table that each cell is balanced in."""
+        return self._numbered[1]
 
     def around(self, cells: Ints) -> Ints:
         """The cells of the sub-tables of some cells, in order."""
-        keys = {self.key(cell) for cell in cells.tolist()}
-        return np.unique(np.concatenate([self.cells(key) for key in sorted(keys)]))
+        numbers = np.unique(self.of_cell[cells])
+        if len(numbers) == 1:
+            return self.cells(int(numbers[0]))
+        return np.unique(np.concatenate([self.cells(number) for number in numbers.tolist()]))
 
-    def cells(self, key: Key) -> Ints:
+    def cells(self, number: int) -> Ints:
         """The cells of a sub-table, in order."""
-        if key not in self._cells:
+        if number not in self._cells:
+            name = self._numbered[0][number].reshape(-1, 3).tolist()
             inside = np.ones(len(self._codes), dtype=np.bool_)
-            for j, (dim, (above, zoning, deep)) in enumerate(zip(self._dims, key, strict=True)):
-                inside &= _below(dim, above, zoning, deep)[self._codes[:, j]]
-            self._cells[key] = np.flatnonzero(inside)
-        return self._cells[key]
+            for j, (dim, (above, zoning, deep)) in enumerate(zip(self._dims, name, strict=True)):
+                inside &= _below(dim, above, zoning, bool(deep))[self._codes[:, j]]
+            self._cells[number] = np.flatnonzero(inside)
+        return self._cells[number]
 
 
 def _below(dim: Dimension, above: int, zoning: int, deep: bool) -> NDArray[np.bool_]:

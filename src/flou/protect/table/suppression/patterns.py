@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.table.cells import Floats, Ints
-from flou.describe.table.subtables import Key, Subtables
+from flou.describe.table.subtables import Subtables
 from flou.risk.table.bounds.programs import Deviations
 from flou.risk.table.bounds.view import View, Witness
 
@@ -30,8 +30,8 @@ class Patterns:
         self._free = free
         self._view, self._subtables = view, subtables
         self._cost = cost.copy()
-        self._programs: dict[Key | None, Deviations] = {}
-        self._behind: dict[Key | None, list[Ints]] = {}
+        self._programs: dict[int | None, Deviations] = {}
+        self._behind: dict[int | None, list[Ints]] = {}
 
     @property
     def n_programs(self) -> int:
@@ -43,36 +43,36 @@ class Patterns:
         for waiting in self._behind.values():
             waiting.append(cells)
 
-    def _program(self, key: Key | None) -> Deviations:
-        if key not in self._programs:
+    def _program(self, number: int | None) -> Deviations:
+        if number not in self._programs:
             cells = np.flatnonzero(self._free)
-            if key is not None:
-                inside = self._subtables.cells(key)
+            if number is not None:
+                inside = self._subtables.cells(number)
                 cells = inside[self._free[inside]]
-            self._programs[key] = Deviations(self._view, cells, self._cost[cells])
-            self._behind[key] = []
-        elif self._behind[key]:
-            changed = np.unique(np.concatenate(self._behind[key]))
-            self._programs[key].set_cost(changed, self._cost[changed])
-            self._behind[key].clear()
-        return self._programs[key]
+            self._programs[number] = Deviations(self._view, cells, self._cost[cells])
+            self._behind[number] = []
+        elif self._behind[number]:
+            changed = np.unique(np.concatenate(self._behind[number]))
+            self._programs[number].set_cost(changed, self._cost[changed])
+            self._behind[number].clear()
+        return self._programs[number]
 
     def cheapest(self, cell: int, direction: int, level: float, still: Ints | None = None) -> Witness | None:
         """The cheapest deviation that moves a cell by a level while some others stand still; None where none is."""
-        key: Key | None = self._subtables.key(cell)
-        if len(self._subtables.cells(key)) > _NEARLY_ALL * self._free.sum():  # type: ignore[arg-type]
-            key = None
+        number: int | None = int(self._subtables.of_cell[cell])
+        if len(self._subtables.cells(number)) > _NEARLY_ALL * self._free.sum():  # type: ignore[arg-type]
+            number = None
         while True:
-            program = self._program(key)
+            program = self._program(number)
             if still is not None:
                 program.hold_still(still)
             found = program.least(cell, direction, level)
-            settled = key is None or (found is not None and self._is_cheapest(program, still))
+            settled = number is None or (found is not None and self._is_cheapest(program, still))
             if still is not None:
                 program.let_go(still)
             if settled:
                 return found
-            key = None
+            number = None
 
     def _is_cheapest(self, program: Deviations, still: Ints | None) -> bool:
         """Whether no cell outside the program could make its answer cheaper."""

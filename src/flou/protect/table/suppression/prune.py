@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.table.cells import Floats, Ints
-from flou.describe.table.subtables import Key, Subtables
+from flou.describe.table.subtables import Subtables
+from flou.risk.table.bounds.among import Among
 from flou.risk.table.bounds.needs import Needs
-from flou.risk.table.bounds.programs import Deviations
 from flou.risk.table.bounds.view import TOLERANCE, View, Witness
 
 
@@ -66,54 +66,12 @@ class Proven:
         return sorted(numbers, key=lambda k: -self.needs.levels[k])
 
 
-class _Kept:
-    """Programs among the suppressed cells of one figure."""
-
-    def __init__(self, view: View, subtables: Subtables, hidden: NDArray[np.bool_]) -> None:
-        self._view, self._subtables, self._hidden = view, subtables, hidden.copy()
-        self._gone = np.zeros(len(hidden), dtype=np.bool_)
-        self._programs: dict[Key | None, Deviations] = {}
-
-    @property
-    def n_programs(self) -> int:
-        return sum(program.n_asked for program in self._programs.values())
-
-    def _program(self, key: Key | None) -> Deviations:
-        if key not in self._programs:
-            cells = np.flatnonzero(self._hidden)
-            if key is not None:
-                inside = self._subtables.cells(key)
-                cells = inside[self._hidden[inside]]
-            self._programs[key] = Deviations(self._view, cells, np.ones(len(cells)))
-            self._programs[key].hold_still(np.flatnonzero(self._gone))
-        return self._programs[key]
-
-    def witness(self, cell: int, direction: int, level: float, old: Witness) -> Witness | None:
-        """A deviation of suppressed cells alone, in the cell's sub-table if the old one was."""
-        key: Key | None = self._subtables.key(cell)
-        if not np.isin(old.cells, self._subtables.cells(key), assume_unique=True).all():  # type: ignore[arg-type]
-            key = None
-        return self._program(key).least(cell, direction, level)
-
-    def hold_still(self, cell: int) -> None:
-        """The cell is published, for the time being."""
-        self._gone[cell] = True
-        for program in self._programs.values():
-            program.hold_still(np.array([cell]))
-
-    def let_go(self, cell: int) -> None:
-        """The cell stays suppressed."""
-        self._gone[cell] = False
-        for program in self._programs.values():
-            program.let_go(np.array([cell]))
-
-
 def prune(
     proven: Sequence[Proven], subtables: Subtables, primary: NDArray[np.bool_], hidden: NDArray[np.bool_], cost: Floats
 ) -> tuple[NDArray[np.bool_], int]:
     """The pattern without secondary cells that can go, and how many programs that took; witnesses are replaced."""
     hidden = hidden.copy()
-    kept = [_Kept(one.view, subtables, hidden) for one in proven]
+    kept = [Among(one.view, subtables, hidden) for one in proven]
     secondary = np.flatnonzero(hidden & ~primary)
     matrix, columns = proven[0].view.matrix, proven[0].view.columns
     needed = np.zeros(len(hidden), dtype=np.bool_)
@@ -121,12 +79,13 @@ def prune(
         needed[one.needs.cells] = True
     n_hidden = np.asarray(abs(matrix) @ hidden.astype(np.float64)).astype(np.int64)
     for cell in secondary[np.lexsort((secondary, -cost[secondary]))].tolist():
+        place = np.array([cell])
         lines = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]]
         users = [one.users(cell) for one in proven]
         if any(users) and _holds_alone(matrix, lines[n_hidden[lines] == 2], hidden, needed, cell):
             continue
         for among in kept:
-            among.hold_still(cell)
+            among.hold_still(place)
         replaced = [_replace(one, among, numbers) for one, among, numbers in zip(proven, kept, users, strict=True)]
         if all(found is not None for found in replaced):
             hidden[cell] = False
@@ -136,7 +95,7 @@ def prune(
                     one.give(number, witness)
         else:
             for among in kept:
-                among.let_go(cell)
+                among.let_go(place)
     return hidden, sum(one.n_programs for one in kept)
 
 
@@ -150,7 +109,7 @@ def _holds_alone(matrix: object, lines: Ints, hidden: NDArray[np.bool_], needed:
     return False
 
 
-def _replace(one: Proven, among: _Kept, numbers: list[int]) -> dict[int, Witness] | None:
+def _replace(one: Proven, among: Among, numbers: list[int]) -> dict[int, Witness] | None:
     """Other witnesses for needs, without the cells that stand still; None where one of them has none."""
     found: dict[int, Witness] = {}
     open_needs = set(numbers)
@@ -161,7 +120,7 @@ def _replace(one: Proven, among: _Kept, numbers: list[int]) -> dict[int, Witness
         old = one.witnesses[number]
         assert old is not None
         cell, direction = int(needs.cells[number]), int(needs.directions[number])
-        witness = among.witness(cell, direction, float(needs.levels[number]), old)
+        witness = among.near(cell, direction, float(needs.levels[number]), old)
         if witness is None:
             return None
         for met, turned in one.met_by(witness):

@@ -16,10 +16,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csr_array
+from scipy.sparse import csc_array, csr_array, hstack
 
 from flou.describe.table.cells import Floats, Ints
-from flou.describe.table.subtables import Key, Subtables
+from flou.describe.table.subtables import Subtables
 from flou.risk.table.bounds.components import label_parts
 from flou.risk.table.bounds.needs import Needs, Onlookers
 from flou.risk.table.bounds.programs import Program
@@ -29,6 +29,10 @@ Shown = NDArray[np.bool_]
 
 #: Programs in the same setting go on while each of them shows something new; after so many that do not, they end.
 _IDLE = 2
+#: Where cells are held still, programs end when they show less than this for each cell: single questions are cheaper.
+_WORTH = 0.01
+#: What moving any cell costs, beside what is earned: moves that serve nothing are left out.
+_LITTLE = 1e-4
 #: Moves below this are none.
 _DUST = 1e-9
 
@@ -55,10 +59,10 @@ def certify(view: View, hidden: Shown, needs: Needs, onlookers: Onlookers, subta
 
 def _numbers(onlookers: Onlookers, subtables: Subtables) -> Ints:
     """A number for each onlooker, from 1 on, other than those of others who know a cell of the same sub-table."""
-    taken: dict[Key, set[int]] = {}
+    taken: dict[int, set[int]] = {}
     numbers = np.zeros(onlookers.n, dtype=np.int64)
     for h, cells in enumerate(onlookers.known, start=1):
-        near = [taken.setdefault(subtables.key(cell), set()) for cell in cells.tolist()]
+        near = [taken.setdefault(place, set()) for place in subtables.of_cell[cells].tolist()]
         number = 1
         while any(number in used for used in near):
             number += 1
@@ -77,6 +81,7 @@ class Certifier:
         self._place = np.full(view.n_cells, -1, dtype=np.int64)
         self._place[cells] = np.arange(len(cells))
         self._equations, _ = view.restricted(cells)
+        self._columns = csc_array(self._equations)
         self._up, self._down = view.up[cells], view.down[cells]
         #: One line a need, one column an onlooker.
         self.shown = np.zeros((needs.n, onlookers.n), dtype=np.bool_)
@@ -117,7 +122,10 @@ class Certifier:
             before = int(self.shown.sum())
             self._spread(chosen, known)
             turn += 1
-            idle = idle + 1 if int(self.shown.sum()) == before else 0
+            gained = int(self.shown.sum()) - before
+            idle = idle + 1 if gained == 0 else 0
+            if held.any() and gained < len(self.cells) * _WORTH:
+                return
 
     def _directed(self, needs: Ints, turn: int) -> Ints:
         """One need a cell; cells that need both directions take turns, neighbours in different ones."""
@@ -133,23 +141,35 @@ class Certifier:
         return chosen
 
     def _spread(self, chosen: Ints, known: Shown) -> None:
-        """Move the chosen cells as far as they need, as many as possible, and cross off what that shows."""
+        """Move the chosen cells as far as they need, as many as possible, and cross off what that shows.
+
+        A chosen cell earns 1 by moving as far as it needs and nothing by moving further, and pays for the other way.
+        """
         self.n_programs += 1
-        needs, n, k = self.needs.take(chosen), len(self.cells), len(chosen)
-        reach = csr_array((-needs.directions / needs.levels, (np.arange(k), self._place[needs.cells])), shape=(k, n))
-        share = csr_array((np.ones(k), (np.arange(k), np.arange(k))), shape=(k, k))
-        matrix = block_array([[self._equations, None], [reach, share]], format="csc")
-        still = np.zeros(self._equations.shape[0])
+        needs, n = self.needs.take(chosen), len(self.cells)
+        place, upwards = self._place[needs.cells], needs.directions > 0
+        up, down = np.where(known, 0.0, self._up), np.where(known, 0.0, self._down)
+        first = np.minimum(needs.levels, np.where(upwards, up[place], down[place]))
+        up[place[upwards]] -= first[upwards]
+        down[place[~upwards]] -= first[~upwards]
+        little = _LITTLE / float(np.median(needs.levels))
+        cost_up, cost_down = np.full(n, little), np.full(n, little)
+        cost_down[place[upwards]] += 1 / needs.levels[upwards]
+        cost_up[place[~upwards]] += 1 / needs.levels[~upwards]
+        matrix = hstack([self._columns, -self._columns, self._columns[:, place] * needs.directions], format="csc")
+        still = np.zeros(matrix.shape[0])
         found = Program(
             matrix,
-            np.concatenate([np.where(known, 0.0, -self._down), np.full(k, -np.inf)]),
-            np.concatenate([np.where(known, 0.0, self._up), np.ones(k)]),
-            np.concatenate([np.zeros(n), -np.ones(k)]),
-            np.concatenate([still, np.full(k, -np.inf)]),
-            np.concatenate([still, np.zeros(k)]),
+            np.zeros(matrix.shape[1]),
+            np.concatenate([up, down, first]),
+            np.concatenate([cost_up, cost_down, -1 / needs.levels]),
+            still,
+            still,
         ).solve()
         assert found is not None  # standing still is always possible
-        self.credit(found[:n])
+        moves = found[:n] - found[n : 2 * n]
+        moves[place] += found[2 * n :] * needs.directions
+        self.credit(moves)
 
     def credit(self, moves: Floats) -> None:
         """Cross off whatever a deviation shows, part by part and either way round."""

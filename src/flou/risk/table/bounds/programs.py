@@ -17,6 +17,7 @@ from scipy.sparse import csc_array, hstack
 from flou.describe.table.cells import Floats, Ints
 from flou.engine.errors import MissingExtraError, NotConvergedError
 from flou.risk.table.bounds.view import View, Witness, whole_multiple
+from flou.risk.table.bounds.whole_numbers import whole_deviation
 
 #: Moves below this part of what is asked for are the solver's dust.
 _DUST = 1e-7
@@ -68,7 +69,8 @@ class Deviations:
     """The deviations among some cells, of which those that cost least are asked for."""
 
     def __init__(self, view: View, cells: Ints, cost: Floats) -> None:
-        self.view, self.cells = view, cells
+        self.view, self.cells, self._cost = view, cells, cost.copy()
+        self._still = np.zeros(len(cells), dtype=np.bool_)
         self._n = len(cells)
         self._place = np.full(view.n_cells, -1, dtype=np.int64)
         self._place[cells] = np.arange(self._n)
@@ -97,6 +99,7 @@ class Deviations:
         place = self._place[cells]
         known = place >= 0
         where = np.concatenate([place[known], place[known] + self._n]).astype(np.int32)
+        self._cost[place[known]] = cost[known]
         if len(where):
             self._solver.changeColsCost(len(where), where, np.concatenate([cost[known], cost[known]]))
 
@@ -114,6 +117,7 @@ class Deviations:
         if len(place):
             where = np.concatenate([place, place + self._n]).astype(np.int32)
             most = np.concatenate([self._up[place], self._down[place]]) if free else np.zeros(len(where))
+            self._still[place] = not free
             self._solver.changeColsBounds(len(where), where, np.zeros(len(where)), most)
 
     def least(self, cell: int, direction: int, level: float) -> Witness | None:
@@ -137,10 +141,11 @@ class Deviations:
         moves = found[:n] - found[n:]
         moved = np.flatnonzero(np.abs(moves) > _DUST * level)
         order = np.argsort(self.cells[moved], kind="stable")
-        return self._checked(Witness(self.cells[moved][order], moves[moved][order]), level)
-
-    def _checked(self, witness: Witness, level: float) -> Witness | None:
-        """The witness if it proves something: with whole numbers where figures are such."""
-        if self.view.whole:
-            return whole_multiple(witness, self.view)
-        return witness if witness.holds(self.view, level) else None
+        witness = Witness(self.cells[moved][order], moves[moved][order])
+        if not self.view.whole:
+            return witness if witness.holds(self.view, level) else None
+        # fractions prove nothing of counts
+        whole = whole_multiple(witness, self.view)
+        return whole or whole_deviation(
+            self.view, self.cells[~self._still], self._cost[~self._still], cell, direction, level
+        )

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from flou.protect.micro.sample import Sample
     from flou.protect.micro.top_code import BottomCode, TopCode
     from flou.protect.table.cell_key import CellKey
+    from flou.protect.table.cell_suppression import CellSuppression
     from flou.protect.table.rounding import RandomRounding, Rounding
 
 METHODS = {
     "AdditiveNoise": "flou.protect.micro.additive_noise",
     "BottomCode": "flou.protect.micro.top_code",
     "CellKey": "flou.protect.table.cell_key",
+    "CellSuppression": "flou.protect.table.cell_suppression",
     "CalibrateWeights": "flou.protect.micro.calibrate_weights",
     "Datafly": "flou.protect.micro.datafly",
     "Derive": "flou.protect.micro.derive.derive",
@@ -64,6 +66,7 @@ __all__ = [
     "BottomCode",
     "CalibrateWeights",
     "CellKey",
+    "CellSuppression",
     "Datafly",
     "Derive",
     "DropIdentifiers",

@@ -28,8 +28,9 @@ class Cells:
     weighted: Floats | None = None
     #: The sum of the amounts, times the weights if there are any.
     value: Floats | None = None
-    #: How many holdings contribute.
+    #: How many holdings contribute, and which one where it is alone; -1 elsewhere.
     holdings: Ints | None = None
+    sole: Ints | None = None
     #: The largest contributions, largest first, NaN where there are fewer; and the weight of each.
     largest: Floats | None = None
     largest_weights: Floats | None = None

@@ -233,12 +233,18 @@ def _of_holders(holders: pl.DataFrame, packed: Any, spec: TableRequest, sums: _S
     """How many holdings are in each cell, and what the largest of them give."""
     cells, n = np.unique(holders[CELL].to_numpy(), return_counts=True)
     counted = np.zeros(len(packed), dtype=np.int64)
-    counted[np.searchsorted(packed, cells)] = n
+    places = np.searchsorted(packed, cells)
+    counted[places] = n
+    # of a cell of one holding the first line is its only one
+    first = holders.group_by(CELL).agg(pl.col(HOLDER).min()).sort(CELL)[HOLDER].to_numpy()
+    sole = np.full(len(packed), -1, dtype=np.int64)
+    sole[places] = np.where(n == 1, first, -1)
     if sums.value is None or not spec.largest:
-        return {"holdings": counted}
+        return {"holdings": counted, "sole": sole}
     amounts = holders.select(CELL, pl.Series(AMOUNT, sums.value.total(holders)))
     return {
         "holdings": counted,
+        "sole": sole,
         "largest": as_matrix(keep_largest(amounts, spec.largest), packed, spec.largest, AMOUNT),
     }
 

@@ -81,12 +81,13 @@ class Growth:
             self._reprice(beside[~self.hidden[beside]])
 
 
-def grow(growth: Growth, proven: Sequence[Proven], told: Callable[[int], None]) -> list[tuple[int, int]]:
+def grow(growth: Growth, proven: Sequence[Proven], told: Callable[[int, int], None]) -> list[tuple[int, int]]:
     """Meet every need that has no witness; what cannot be met is returned by figure and number of the need."""
     todo = [(-one.needs.levels[k], f, k) for f, one in enumerate(proven) for k in np.flatnonzero(~one.is_met).tolist()]
     growth.watch(np.array([proven[f].needs.cells[k] for _, f, k in todo], dtype=np.int64))
     failed = []
-    for _, f, k in sorted(todo):
+    for done, (_, f, k) in enumerate(sorted(todo)):
+        told(done, len(todo))
         one = proven[f]
         if one.witnesses[k] is not None:
             continue
@@ -98,7 +99,6 @@ def grow(growth: Growth, proven: Sequence[Proven], told: Callable[[int], None]) 
         for met, turned in one.met_by(found):
             if one.witnesses[met] is None:
                 one.give(met, turned)
-        told(growth.n_programs)
     return failed
 
 

@@ -7,7 +7,7 @@ an equation holds the cell and one sensitive cell and nothing else that is suppr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,12 @@ class Proven:
 
 
 def prune(
-    proven: Sequence[Proven], subtables: Subtables, primary: NDArray[np.bool_], hidden: NDArray[np.bool_], cost: Floats
+    proven: Sequence[Proven],
+    subtables: Subtables,
+    primary: NDArray[np.bool_],
+    hidden: NDArray[np.bool_],
+    cost: Floats,
+    check_time: Callable[[], None],
 ) -> tuple[NDArray[np.bool_], int]:
     """The pattern without secondary cells that can go, and how many programs that took; witnesses are replaced."""
     hidden = hidden.copy()
@@ -79,6 +84,7 @@ def prune(
         needed[one.needs.cells] = True
     n_hidden = np.asarray(abs(matrix) @ hidden.astype(np.float64)).astype(np.int64)
     for cell in secondary[np.lexsort((secondary, -cost[secondary]))].tolist():
+        check_time()
         place = np.array([cell])
         lines = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]]
         users = [one.users(cell) for one in proven]

@@ -1,0 +1,295 @@
+"""Cell suppression: sensitive cells of a table are withheld, and others with them, until nobody can compute them.
+
+Rules find the sensitive (primary) cells; since margins are sums, others (secondary) must be withheld as well. The
+problem and its exact solution are of Fischetti and Salazar (2001); here cheapest deviations are put together by linear
+programs and pruned, or cells eliminated after Langsrud (2024), see `suppression.search`. Every pattern is audited on the
+table as it would be published, whichever search found it: an intruder who knows the rules, the thresholds and all that
+is published must not get bounds on a primary cell that are closer than its protection levels, nor must anybody who is
+alone in a suppressed cell. A pattern that does not pass is not released.
+
+Figures that are shown are the true ones. It does not protect tables against each other: cells that several tables share
+must be suppressed alike, which one table after the other does not give. It does not protect from an intruder who knows
+more than is stated: coalitions, the largest contributors of other cells beyond their being alone, or which of several
+equally good patterns the method prefers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
+
+from flou.describe.table.apriori import Apriori, read_apriori
+from flou.describe.table.cells import Published
+from flou.describe.table.equations import table_equations
+from flou.describe.table.subtables import Subtables
+from flou.describe.table.suppression import Audit, State, Suppression
+from flou.describe.table.table import Table
+from flou.describe.table.table_set import TableSet
+from flou.engine.errors import DataError, Infeasible, listed
+from flou.engine.method import Measures
+from flou.engine.note import Note
+from flou.engine.randomness import Draws
+from flou.engine.release import Outcome
+from flou.protect.table.protection import Promise, TableProtection
+from flou.protect.table.suppression.costs import Cost, cell_costs
+from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
+from flou.protect.table.suppression.state import Unfinished, fingerprint, load_state, save_state
+from flou.risk.table.bounds.audit import Singletons, audit
+from flou.risk.table.bounds.lone import lone_contributors
+from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figures
+from flou.risk.table.primary_rule import PrimaryRule, Sensitive, combine
+
+_MOST_LISTED = 5
+
+
+def _rules(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    for rule in value:
+        if not isinstance(rule, PrimaryRule):
+            raise ValueError(
+                f"{type(rule).__name__} finds no sensitive cells: primary takes Threshold, Dominance, PPercent, PQ "
+                "and GroupDisclosure."
+            )
+    return value
+
+
+class CellSuppression(TableProtection):
+    """Withhold sensitive cells, and others so that they cannot be computed: `CellSuppression([Threshold(5)])`.
+
+    Reference: Fischetti and Salazar (2001); Langsrud (2024).
+    """
+
+    title: ClassVar[str] = "cell suppression"
+    reference: ClassVar[str] = "fischetti2001"
+
+    primary: Annotated[Measures, AfterValidator(_rules)] = Field(
+        (), description="rules that find sensitive cells; a cell is sensitive by any of them"
+    )
+    apriori: str | tuple[dict[str, Any], ...] | None = Field(
+        None, description="cells to protect, to keep or that cost more: a file, or a list of tables"
+    )
+    search: Search = Field("auto", description='"modular" for few cells, "gauss" for very large tables')
+    cost: Cost = Field("value", description="what counts as lost: value, count, rank, or the number of cells")
+    intervals: Intervals = Field(
+        "levels", description='bounds on either side, the width between them ("sliding"), or "exact" disclosure alone'
+    )
+    singletons: Singletons = Field(
+        "levels", description="how well cells are protected from whoever is alone in another one: levels, exact, off"
+    )
+    show: Show = Field("auto", description="figures that are published: sums of a table of amounts, else counts; both")
+    seconds: float | None = Field(None, gt=0, description="limit of the search; reached, it raises")
+    state: str | None = Field(None, description="file that keeps what a search found when it reached its limit")
+
+    def _protect(self, data: Any, draw: Draws) -> Outcome:
+        if isinstance(data, TableSet):
+            raise DataError(
+                f"CellSuppression protects one table at a time, and this is a set of {len(data)}: cells that tables "
+                "share must be suppressed alike in all of them. Make one table that holds the others as margins."
+            )
+        outcome = super()._protect(data, draw)
+        counted = {**outcome.figures, **self._figures(outcome.data)}
+        return replace(outcome, figures=counted, details={"audit": outcome.data.suppression.audit})
+
+    def _protected(self, table: Table, draw: Draws) -> Table:
+        self._require_figures(table)
+        equations = table_equations(table)
+        apriori = Apriori.none(table.n_cells) if self.apriori is None else read_apriori(self.apriori, table)
+        sensitive = self._sensitive(table, apriori)
+        counts = table.true_counts
+        possible = np.ones(table.n_cells, dtype=np.bool_) if table.cells.possible is None else table.cells.possible
+        hides_zeros = bool((sensitive.cells & (counts == 0)).any())
+        sides = make_sides(
+            table, equations, sensitive, apriori, show=self.show, intervals=self.intervals, hides_zeros=hides_zeros
+        )
+        subtables = Subtables(table)
+        empty = (counts == 0) & ~(possible if hides_zeros else np.zeros_like(possible))
+        task = Task(
+            equations=equations,
+            subtables=subtables,
+            sides=sides,
+            lone=lone_contributors(table, equations),
+            primary=sensitive.cells,
+            free=~empty & ~apriori.keep & ~sensitive.cells,
+            empty=empty,
+            cost=cell_costs(table, self.cost, apriori),
+            singletons=self.singletons,
+        )
+        how: Search = self.search
+        if how == "auto":
+            how = "modular" if table.n_cells <= MODULAR_CELLS else "gauss"
+        pattern = self._searched(table, task, how)
+        found = audit(table, sides, task.lone, pattern.hidden, sensitive.cells, subtables, self.singletons)
+        if found.n_disclosed:
+            raise Infeasible(
+                f"The audit found {found.n_disclosed:,} of {found.n_primary:,} sensitive cells disclosed in the "
+                "pattern that the search ended with, so nothing is released.",
+                best=_first_findings(table, found),
+                next_step="Coarsen the table, keep fewer cells, or try another search.",
+            )
+        return self._suppressed(table, pattern, sensitive, apriori, found, how)
+
+    def _require_figures(self, table: Table) -> None:
+        if self.show in ("value", "both"):
+            _ = table.true_values  # says how to get them
+        if not self.primary and self.apriori is None:
+            raise DataError(
+                "CellSuppression has no rule and no list of cells: nothing says what is sensitive. Give "
+                "primary=[flou.risk.Threshold(5)], or apriori=."
+            )
+
+    def _sensitive(self, table: Table, apriori: Apriori) -> Sensitive:
+        """What the rules and the office hold sensitive, without what the office calls safe."""
+        found = combine([rule for rule in self.primary if isinstance(rule, PrimaryRule)], table)
+        shown = shown_figures(table, self.show)
+        if found.levels and not set(found.levels) & set(shown):
+            raise DataError(
+                f"The rules speak of {listed(sorted(found.levels))} and the table shows {listed(shown)}: nothing that "
+                'is published is protected by them. Set show = "both", or use other rules.'
+            )
+        cells = (found.cells & ~apriori.safe) | apriori.protect
+        _refuse_kept(table, cells & apriori.keep)
+        because = found.because & ~apriori.safe[:, None]
+        reasons = found.reasons
+        if apriori.protect.any():
+            because = np.concatenate([because, apriori.protect[:, None]], axis=1)
+            reasons = (*reasons, "a-priori list")
+        return Sensitive(cells=cells, levels=found.levels, reasons=reasons, because=because)
+
+    def _searched(self, table: Table, task: Task, how: Search) -> Pattern:
+        start = np.zeros(table.n_cells, dtype=np.bool_)
+        word = "" if self.state is None else fingerprint(task.sides, task.cost, f"{how} {self.singletons}")
+        if self.state is not None:
+            start = load_state(self.state, word, table.n_cells)
+        pattern = Pattern(task, start, self.seconds)
+        try:
+            pattern.search(how)
+        except LimitReached:
+            if self.state is not None:
+                save_state(self.state, word, pattern.hidden & ~task.primary)
+            kept = (
+                "name a file, state=, to go on from what was found"
+                if self.state is None
+                else (f"run again: it goes on from {self.state}")
+            )
+            raise Unfinished(
+                f"The search reached its limit of {self.seconds:g} s and proved nothing, so nothing is released.",
+                best=f"{int((pattern.hidden & ~task.primary).sum()):,} secondary cells so far, not safe yet",
+                next_step=f'Raise seconds=, or {kept}; search = "gauss" is faster.',
+                hidden=pattern.hidden,
+            ) from None
+        if pattern.failed:
+            raise Infeasible(
+                f"{len({c for _, c, _ in pattern.failed}):,} sensitive cells cannot be protected whatever else is "
+                f"suppressed: {_names(table, [c for _, c, _ in pattern.failed])}.",
+                best=f"a pattern of {int(pattern.hidden.sum()):,} cells that protects the others",
+                next_step="Keep fewer cells, let the rules ask for less, or coarsen the table.",
+            )
+        return pattern
+
+    def _suppressed(
+        self, table: Table, pattern: Pattern, sensitive: Sensitive, apriori: Apriori, found: Audit, how: Search
+    ) -> Table:
+        hidden = pattern.hidden
+        states = np.full(table.n_cells, State.PUBLISHED, dtype=np.uint8)
+        states[apriori.keep] = State.KEPT
+        states[table.true_counts == 0] = State.ZERO
+        states[hidden] = State.SECONDARY
+        states[sensitive.cells] = State.PRIMARY
+        figures = shown_figures(table, self.show)
+        counts = table.true_counts if table.cells.weighted is None else table.cells.weighted
+        return table.with_changes(
+            published=Published(
+                count=counts,
+                value=table.cells.value if "value" in figures else None,
+                suppressed=hidden,
+                counted="count" in figures,
+            ),
+            mechanism=None,
+            suppression=Suppression(
+                states=states,
+                reasons=sensitive.reasons,
+                because=sensitive.because,
+                protects=pattern.protects,
+                audit=found,
+                figures={"search": how, "n_programs": pattern.n_programs},
+            ),
+        )
+
+    def _figures(self, table: Table) -> dict[str, Any]:
+        """How much is withheld; which of it is primary is for the office (`table.suppression`)."""
+        assert table.suppression is not None
+        hidden = table.suppression.hidden
+        value = table.cells.value if table.cells.value is not None else table.true_counts
+        inner = Subtables(table).is_finest
+        total = float(np.abs(value[inner]).sum())
+        return {
+            "n_suppressed": int(hidden.sum()),
+            "suppressed_share": float(np.abs(value[inner & hidden]).sum()) / total if total else 0.0,
+        }
+
+    def _promises(self) -> Sequence[Promise]:
+        return (
+            (Note("no sensitive cell can be computed more closely than its protection levels allow"), _disclosed),
+            (Note("every figure that is shown is the true one"), _untrue),
+        )
+
+    def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
+        out = []
+        for table in tables:
+            assert table.suppression is not None
+            if self.search == "auto":
+                how, n = table.suppression.figures["search"], table.n_cells
+                text = (
+                    "search: modular, since the table has {n} cells, not more than {most}"
+                    if how == "modular"
+                    else "search: gauss, since the table has {n} cells, more than {most}"
+                )
+                out.append(Note(text, {"n": n, "most": MODULAR_CELLS}))
+            if not table.published.counted:  # type: ignore[union-attr]
+                out.append(Note("the counts are not published: the sums alone are protected"))
+        return out
+
+
+def _refuse_kept(table: Table, cells: NDArray[np.bool_]) -> None:
+    if cells.any():
+        raise DataError(
+            f"The list of cells keeps {int(cells.sum()):,} that the rules hold sensitive: "
+            f"{_names(table, np.flatnonzero(cells).tolist())}. A cell cannot be shown and withheld: call it safe if "
+            "the office answers for that, or take it off the list."
+        )
+
+
+def _names(table: Table, cells: Sequence[int]) -> str:
+    labels = table.labels()
+    chosen = sorted(set(cells))
+    names = [" × ".join(map(str, labels.row(cell))) for cell in chosen[:_MOST_LISTED]]
+    return "; ".join(names) + (f" and {len(chosen) - _MOST_LISTED:,} more" if len(chosen) > _MOST_LISTED else "")
+
+
+def _first_findings(table: Table, found: Audit) -> str:
+    return f"disclosed are {_names(table, found.findings['cell'].to_list())}"
+
+
+def _disclosed(table: Table) -> int:
+    """How many sensitive cells somebody can compute, by the audit of this very pattern."""
+    held, published = table.suppression, table.published
+    if held is None or held.audit is None or published is None:
+        return table.n_cells
+    if not np.array_equal(held.hidden, published.hidden):
+        return int((held.hidden != published.hidden).sum())
+    return held.audit.n_disclosed
+
+
+def _untrue(table: Table) -> int:
+    assert table.published is not None
+    shown, wrong = ~table.published.hidden, 0
+    if table.published.counted:
+        true = table.true_counts if table.cells.weighted is None else table.cells.weighted
+        wrong += int((table.published.count[shown] != true[shown]).sum())
+    if table.published.value is not None:
+        wrong += int((table.published.value[shown] != table.true_values[shown]).sum())
+    return wrong

@@ -1,0 +1,44 @@
+"""Who is alone in cells of a table, and so knows their figures.
+
+The only contributor to a cell knows what it holds; where cells nest, the same contributor is alone in several. A
+holding that is alone in cells far apart knows all of them (a multi-singleton): the table says which where it was
+tabulated with holdings. Sampled contributors do not know their weights, so in a weighted table nobody knows a cell by
+being alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from flou.describe.table.cells import Ints
+from flou.describe.table.equations import Equations
+from flou.describe.table.table import Table
+from flou.risk.table.threshold import contributors_of
+
+
+def lone_contributors(table: Table, equations: Equations) -> list[Ints]:
+    """The cells that each contributor is alone in: one array a contributor, in the order of their first cells."""
+    if table.cells.weighted is not None:
+        return []
+    lone = contributors_of(table) == 1
+    cells = np.flatnonzero(lone)
+    if not len(cells):
+        return []
+    if table.cells.sole is not None:
+        owner = table.cells.sole[cells]
+    else:
+        # a cell of one contributor holds nobody else's parts
+        totals = np.repeat(equations.totals, np.diff(equations.starts))
+        inside = lone[totals] & lone[equations.parts]
+        n = table.n_cells
+        links = coo_array((np.ones(inside.sum()), (totals[inside], equations.parts[inside])), shape=(n, n))
+        _, labels = connected_components(links, directed=False)
+        owner = labels[cells]
+    _, first, owner = np.unique(owner, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    owner = rank[owner]
+    by_owner = np.argsort(owner, kind="stable")
+    return np.split(cells[by_owner], np.flatnonzero(np.diff(owner[by_owner])) + 1)

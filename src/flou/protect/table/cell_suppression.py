@@ -2,10 +2,10 @@
 
 Rules find the sensitive (primary) cells; since margins are sums, others (secondary) must be withheld as well. The
 problem and its exact solution are of Fischetti and Salazar (2001); here cheapest deviations are put together by linear
-programs and pruned, or cells eliminated after Langsrud (2024), see `suppression.search`. Every pattern is audited on the
-table as it would be published, whichever search found it: an intruder who knows the rules, the thresholds and all that
-is published must not get bounds on a primary cell that are closer than its protection levels, nor must anybody who is
-alone in a suppressed cell. A pattern that does not pass is not released.
+programs and pruned, or cells eliminated after Langsrud (2024), see `suppression.search`. Every pattern is audited on
+the table as it would be published, whichever search found it: an intruder who knows the rules, the thresholds and all
+that is published must not get bounds on a primary cell that are closer than its protection levels, nor must anybody
+who is alone in a suppressed cell. A pattern that does not pass is not released.
 
 Figures that are shown are the true ones. It does not protect tables against each other: cells that several tables share
 must be suppressed alike, which one table after the other does not give. It does not protect from an intruder who knows
@@ -122,7 +122,7 @@ class CellSuppression(TableProtection):
         if how == "auto":
             how = "modular" if table.n_cells <= MODULAR_CELLS else "gauss"
         pattern = self._searched(table, task, how)
-        found = audit(table, sides, task.lone, pattern.hidden, sensitive.cells, subtables, self.singletons)
+        found = audit(table, equations, sides, task.lone, pattern.hidden, sensitive.cells, subtables, self.singletons)
         if found.n_disclosed:
             raise Infeasible(
                 f"The audit found {found.n_disclosed:,} of {found.n_primary:,} sensitive cells disclosed in the "

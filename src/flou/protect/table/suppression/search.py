@@ -125,11 +125,11 @@ class Pattern:
 
     def _guard_from_lone(self) -> None:
         task = self.task
-        for i, side, onlookers in questions(task.sides, task.lone, self.hidden, task.singletons):
+        for question in questions(task.equations, task.sides, task.lone, self.hidden, task.singletons):
+            side, needs, onlookers = question.side, question.side.needs, question.onlookers
             if onlookers.n == 1:
                 continue
-            needs = side.needs
-            shown, n = certify(side.view, self.hidden, needs, onlookers, task.subtables)
+            shown, n = certify(side.view, self.hidden, needs, onlookers, task.subtables, question.asked)
             self.n_programs += n
             self.check_time()
             growth = self._growth()
@@ -143,9 +143,9 @@ class Pattern:
                 tell("single contributors", done, len(pairs))
                 still = onlookers.known[h - 1] if h else None
                 cell, direction = int(needs.cells[k]), int(needs.directions[k])
-                witness = growth.meet(i, cell, direction, float(needs.levels[k]), still)
+                witness = growth.meet(question.number, cell, direction, float(needs.levels[k]), still)
                 if witness is None:
-                    self.failed.append((i, cell, -1 if still is None else int(still[0])))
+                    self.failed.append((question.number, cell, -1 if still is None else int(still[0])))
                     continue
                 moved = np.zeros(len(self.hidden), dtype=np.bool_)
                 moved[witness.cells] = True

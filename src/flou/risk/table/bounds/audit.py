@@ -17,12 +17,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from flou.describe.table.cells import Ints
+from flou.describe.table.equations import Equations
 from flou.describe.table.subtables import Subtables
 from flou.describe.table.suppression import Audit
 from flou.describe.table.table import Table
 from flou.risk.table.bounds.among import Among
 from flou.risk.table.bounds.certify import certify
 from flou.risk.table.bounds.extremes import Extremes
+from flou.risk.table.bounds.lone import majorities
 from flou.risk.table.bounds.needs import Needs, Onlookers, outsider
 from flou.risk.table.bounds.sides import NEARLY, Side
 
@@ -43,29 +45,52 @@ class Finding:
     onlooker: int
 
 
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of one side, before whom, and which needs before which onlooker."""
+
+    number: int
+    side: Side
+    onlookers: Onlookers
+    asked: NDArray[np.bool_]
+
+
 def questions(
-    sides: Sequence[Side], lone: Sequence[Ints], hidden: NDArray[np.bool_], singletons: Singletons
-) -> list[tuple[int, Side, Onlookers]]:
+    equations: Equations,
+    sides: Sequence[Side],
+    lone: Sequence[Ints],
+    hidden: NDArray[np.bool_],
+    singletons: Singletons,
+) -> list[Question]:
     """What is asked of each side, and before whom."""
     n = len(hidden)
     # who is alone in cells that are published knows nothing more than everybody
     known = [] if singletons == "off" else [cells for cells in (c[hidden[c]] for c in lone) if len(cells)]
-    out = []
+    onlookers, out = Onlookers(n, known), []
     for i, side in enumerate(sides):
-        if singletons == "levels" and known:
-            out.append((i, side, Onlookers(n, known)))
+        out.append(Question(i, side, outsider(n), np.ones((side.needs.n, 1), dtype=np.bool_)))
+        if not known:
             continue
-        out.append((i, side, outsider(n)))
-        if known:
-            out.append((i, side.eased(_A_LITTLE), Onlookers(n, known)))
+        part = 1.0 if singletons == "levels" else _A_LITTLE
+        most = majorities(equations, side.view.figures, known) if side.figure == "value" else []
+        own, others = np.zeros((n, onlookers.n), dtype=np.bool_), np.ones(n)
+        for number, cell, rest in most:
+            own[cell, number + 1] = True
+            others[cell] = rest
+        asked = ~own[side.needs.cells]
+        asked[:, 0] = False
+        out.append(Question(i, side.eased(np.full(n, part)), onlookers, asked))
+        if most:
+            apart = np.asarray(own[side.needs.cells].any(axis=1))
+            eased = side.take(apart).eased(part * others)
+            out.append(Question(i, eased, onlookers, own[eased.needs.cells]))
     return out
 
 
-def open_needs(
-    side: Side, hidden: NDArray[np.bool_], onlookers: Onlookers, subtables: Subtables
-) -> tuple[NDArray[np.bool_], int]:
+def open_needs(question: Question, hidden: NDArray[np.bool_], subtables: Subtables) -> tuple[NDArray[np.bool_], int]:
     """For each need and onlooker whether it is met, as far as it can be shown, and the number of programs."""
-    shown, n_programs = certify(side.view, hidden, side.needs, onlookers, subtables)
+    side, onlookers = question.side, question.onlookers
+    shown, n_programs = certify(side.view, hidden, side.needs, onlookers, subtables, question.asked)
     doubts = Among(side.view, subtables, hidden)
     extremes: Extremes | None = None
     for k, h in np.argwhere(~shown).tolist():
@@ -90,6 +115,7 @@ def open_needs(
 
 def audit(
     table: Table,
+    equations: Equations,
     sides: Sequence[Side],
     lone: Sequence[Ints],
     hidden: NDArray[np.bool_],
@@ -100,17 +126,17 @@ def audit(
     """What can be computed of the primary cells."""
     findings: list[Finding] = []
     n_programs, n_attackers, everybody = 0, 1, outsider(len(hidden))
-    for i, side, onlookers in questions(sides, lone, hidden, singletons):
-        needs = side.needs
+    for question in questions(equations, sides, lone, hidden, singletons):
+        side, needs, onlookers = question.side, question.side.needs, question.onlookers
         # a sensitive cell that is published is known to everybody
         bare = ~hidden[needs.cells]
-        findings += [_finding(i, needs, k, 0) for k in np.flatnonzero(bare).tolist()]
-        asked = Side(side.figure, side.view, needs.take(~bare), side.sliding)
-        shown, n = open_needs(asked, hidden, onlookers, subtables)
+        findings += [_finding(question.number, needs, k, 0) for k in np.flatnonzero(bare).tolist()]
+        asked = Question(question.number, side.take(~bare), onlookers, question.asked[~bare])
+        shown, n = open_needs(asked, hidden, subtables)
         n_programs += n
         if onlookers.n > n_attackers:
             n_attackers, everybody = onlookers.n, onlookers
-        findings += [_finding(i, asked.needs, int(k), int(h)) for k, h in np.argwhere(~shown)]
+        findings += [_finding(question.number, asked.side.needs, int(k), int(h)) for k, h in np.argwhere(~shown)]
     frame, exact, narrow = _described(table, sides, findings, hidden, everybody)
     return Audit(
         n_primary=int(primary.sum()),

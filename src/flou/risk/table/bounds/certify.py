@@ -37,12 +37,21 @@ _LITTLE = 1e-4
 _DUST = 1e-9
 
 
-def certify(view: View, hidden: Shown, needs: Needs, onlookers: Onlookers, subtables: Subtables) -> tuple[Shown, int]:
+def certify(
+    view: View,
+    hidden: Shown,
+    needs: Needs,
+    onlookers: Onlookers,
+    subtables: Subtables,
+    asked: Shown | None = None,
+) -> tuple[Shown, int]:
     """For each need and onlooker whether it is shown to be met, and how many programs that took.
 
-    What is not shown is not thereby disclosed: it must be asked by itself.
+    What is not shown is not thereby disclosed: it must be asked by itself. What is not `asked` counts as shown.
     """
     shown = onlookers.own(needs)
+    if asked is not None:
+        shown |= ~asked
     numbers = _numbers(onlookers, subtables)
     n_programs = 0
     # moves of the finest cells alone leave sub-tables apart, so that hardly anybody is near enough to know one of them

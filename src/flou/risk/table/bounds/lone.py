@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from flou.describe.table.cells import Ints
+from flou.describe.table.cells import Floats, Ints
 from flou.describe.table.equations import Equations
 from flou.describe.table.table import Table
 from flou.risk.table.threshold import contributors_of
@@ -42,3 +42,28 @@ def lone_contributors(table: Table, equations: Equations) -> list[Ints]:
     owner = rank[owner]
     by_owner = np.argsort(owner, kind="stable")
     return np.split(cells[by_owner], np.flatnonzero(np.diff(owner[by_owner])) + 1)
+
+
+def majorities(equations: Equations, figures: Floats, lone: list[Ints]) -> list[tuple[int, int, float]]:
+    """Who gives more than half of a cell that others are in too: the contributor's number, the cell, the others' part.
+
+    A level is meant for the largest contributor, whom the others must not come near. Who is that himself looks for the
+    others: what he may not come near is their part of the cell.
+    """
+    totals = np.repeat(equations.totals, np.diff(equations.starts))
+    order = np.argsort(equations.parts, kind="stable")
+    parts, above = equations.parts[order], totals[order]
+    found = []
+    for number, cells in enumerate(lone):
+        own = set(cells.tolist())
+        best: dict[int, float] = {}
+        waiting = [(cell, float(figures[cell])) for cell in own]
+        while waiting:
+            cell, given = waiting.pop()
+            first, last = np.searchsorted(parts, [cell, cell + 1])
+            for total in set(above[first:last].tolist()) - own:
+                if 2 * given > figures[total] and given > best.get(total, 0.0):
+                    best[total] = given
+                    waiting.append((total, given))
+        found += [(number, cell, 1 - given / float(figures[cell])) for cell, given in sorted(best.items())]
+    return found

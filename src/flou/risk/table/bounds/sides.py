@@ -7,7 +7,7 @@ where nothing in the table is. What else an intruder knows beforehand the office
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -38,13 +38,17 @@ class Side:
     needs: Needs
     sliding: bool
 
-    def eased(self, part: float) -> Side:
-        """The same with a part of the levels, at least 1 where figures are whole."""
-        levels = self.needs.levels * part
+    def take(self, chosen: NDArray[np.bool_]) -> Side:
+        """The same with some of the needs."""
+        return replace(self, needs=self.needs.take(chosen))
+
+    def eased(self, part: NDArray[np.float64]) -> Side:
+        """The same with a part of the levels of each cell, at least 1 where figures are whole."""
+        levels = self.needs.levels * part[self.needs.cells]
         if self.view.whole:
             levels = np.maximum(np.ceil(levels - NEARLY), 1.0)
         needs = Needs(self.needs.cells, self.needs.directions, np.minimum(levels, self.needs.levels))
-        return Side(self.figure, self.view, needs, self.sliding)
+        return replace(self, needs=needs)
 
 
 def shown_figures(table: Table, show: Show) -> tuple[Figure, ...]:

@@ -39,6 +39,7 @@ from flou.protect.table.protection import Promise, TableProtection
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
 from flou.protect.table.suppression.state import Unfinished, fingerprint, load_state, save_state
+from flou.protect.table.suppression.whole_table import WholeTable
 from flou.risk.table.bounds.audit import Singletons, audit
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figures
@@ -96,33 +97,25 @@ class CellSuppression(TableProtection):
 
     def _protected(self, table: Table, draw: Draws) -> Table:
         self._require_figures(table)
-        equations = table_equations(table)
         apriori = Apriori.none(table.n_cells) if self.apriori is None else read_apriori(self.apriori, table)
         sensitive = self._sensitive(table, apriori)
-        counts = table.true_counts
-        possible = np.ones(table.n_cells, dtype=np.bool_) if table.cells.possible is None else table.cells.possible
-        hides_zeros = bool((sensitive.cells & (counts == 0)).any())
-        sides = make_sides(
-            table, equations, sensitive, apriori, show=self.show, intervals=self.intervals, hides_zeros=hides_zeros
-        )
-        subtables = Subtables(table)
-        empty = (counts == 0) & ~(possible if hides_zeros else np.zeros_like(possible))
-        task = Task(
-            equations=equations,
-            subtables=subtables,
-            sides=sides,
-            lone=lone_contributors(table, equations),
-            primary=sensitive.cells,
-            free=~empty & ~apriori.keep & ~sensitive.cells,
-            empty=empty,
-            cost=cell_costs(table, self.cost, apriori),
-            singletons=self.singletons,
-        )
+        whole = WholeTable.of(table)
+        task = self._task(whole, whole.spread_statements(apriori), whole.spread_sensitive(sensitive))
         how: Search = self.search
         if how == "auto":
             how = "modular" if table.n_cells <= MODULAR_CELLS else "gauss"
-        pattern = self._searched(table, task, how)
-        found = audit(table, equations, sides, task.lone, pattern.hidden, sensitive.cells, subtables, self.singletons)
+        pattern = self._searched(whole, task, how)
+        found = audit(
+            whole.table,
+            task.equations,
+            task.sides,
+            task.lone,
+            pattern.hidden,
+            task.primary,
+            task.subtables,
+            self.singletons,
+        )
+        found = replace(found, findings=whole.back(found.findings))
         if found.n_disclosed:
             raise Infeasible(
                 f"The audit found {found.n_disclosed:,} of {found.n_primary:,} sensitive cells disclosed in the "
@@ -130,9 +123,40 @@ class CellSuppression(TableProtection):
                 best=_first_findings(table, found),
                 next_step="Coarsen the table, keep fewer cells, or try another search.",
             )
-        return self._suppressed(table, pattern, sensitive, apriori, found, how)
+        return self._suppressed(table, whole, pattern, sensitive, apriori, found, how)
+
+    def _task(self, whole: WholeTable, apriori: Apriori, sensitive: Sensitive) -> Task:
+        table, equations = whole.table, table_equations(whole.table)
+        counts = table.true_counts
+        possible = np.ones(table.n_cells, dtype=np.bool_) if table.cells.possible is None else table.cells.possible
+        hides_zeros = bool((sensitive.cells & (counts == 0)).any())
+        empty = (counts == 0) & ~possible if hides_zeros else counts == 0
+        cost = cell_costs(table, self.cost, apriori)
+        # a margin that is not listed is withheld anyway
+        cost[~whole.is_listed] = 1e-9 * cost.min(initial=1.0)
+        return Task(
+            equations=equations,
+            subtables=Subtables(table),
+            sides=make_sides(
+                table, equations, sensitive, apriori, show=self.show, intervals=self.intervals, hides_zeros=hides_zeros
+            ),
+            lone=lone_contributors(table, equations),
+            primary=sensitive.cells,
+            free=~empty & ~apriori.keep & ~sensitive.cells,
+            empty=empty,
+            unlisted=~whole.is_listed & ~empty,
+            cost=cost,
+            singletons=self.singletons,
+        )
 
     def _require_figures(self, table: Table) -> None:
+        beside = [dim.name for dim in table.dims if dim.n_zonings > 1]
+        if beside:
+            raise DataError(
+                f"{listed(beside)} has zonings side by side: whoever knows which of their zones lie in which computes "
+                "figures of what lies between them, and CellSuppression does not look at that. Make a table of one "
+                "zoning."
+            )
         if self.show in ("value", "both"):
             _ = table.true_values  # says how to get them
         if not self.primary and self.apriori is None:
@@ -159,7 +183,8 @@ class CellSuppression(TableProtection):
             reasons = (*reasons, "a-priori list")
         return Sensitive(cells=cells, levels=found.levels, reasons=reasons, because=because)
 
-    def _searched(self, table: Table, task: Task, how: Search) -> Pattern:
+    def _searched(self, whole: WholeTable, task: Task, how: Search) -> Pattern:
+        table = whole.table
         start = np.zeros(table.n_cells, dtype=np.bool_)
         word = "" if self.state is None else fingerprint(task.sides, task.cost, f"{how} {self.singletons}")
         if self.state is not None:
@@ -169,31 +194,39 @@ class CellSuppression(TableProtection):
             pattern.search(how)
         except LimitReached:
             if self.state is not None:
-                save_state(self.state, word, pattern.hidden & ~task.primary)
+                save_state(self.state, word, pattern.hidden & ~task.primary & whole.is_listed)
             kept = (
                 "name a file, state=, to go on from what was found"
                 if self.state is None
                 else (f"run again: it goes on from {self.state}")
             )
+            n_secondary = int((pattern.hidden & ~task.primary & whole.is_listed).sum())
             raise Unfinished(
                 f"The search reached its limit of {self.seconds:g} s and proved nothing, so nothing is released.",
-                best=f"{int((pattern.hidden & ~task.primary).sum()):,} secondary cells so far, not safe yet",
+                best=f"{n_secondary:,} secondary cells so far, not safe yet",
                 next_step=f'Raise seconds=, or {kept}; search = "gauss" is faster.',
-                hidden=pattern.hidden,
+                hidden=pattern.hidden[whole.places],
             ) from None
         if pattern.failed:
             raise Infeasible(
                 f"{len({c for _, c, _ in pattern.failed}):,} sensitive cells cannot be protected whatever else is "
                 f"suppressed: {_names(table, [c for _, c, _ in pattern.failed])}.",
-                best=f"a pattern of {int(pattern.hidden.sum()):,} cells that protects the others",
+                best=f"a pattern of {int((pattern.hidden & whole.is_listed).sum()):,} cells that protects the others",
                 next_step="Keep fewer cells, let the rules ask for less, or coarsen the table.",
             )
         return pattern
 
     def _suppressed(
-        self, table: Table, pattern: Pattern, sensitive: Sensitive, apriori: Apriori, found: Audit, how: Search
+        self,
+        table: Table,
+        whole: WholeTable,
+        pattern: Pattern,
+        sensitive: Sensitive,
+        apriori: Apriori,
+        found: Audit,
+        how: Search,
     ) -> Table:
-        hidden = pattern.hidden
+        hidden = pattern.hidden[whole.places]
         states = np.full(table.n_cells, State.PUBLISHED, dtype=np.uint8)
         states[apriori.keep] = State.KEPT
         states[table.true_counts == 0] = State.ZERO
@@ -213,7 +246,7 @@ class CellSuppression(TableProtection):
                 states=states,
                 reasons=sensitive.reasons,
                 because=sensitive.because,
-                protects=pattern.protects,
+                protects=whole.numbers(pattern.protects[whole.places]),
                 audit=found,
                 figures={"search": how, "n_programs": pattern.n_programs},
             ),

@@ -4,8 +4,8 @@ For one need the cheapest deviation is a linear program (Kelly, Golden and Assad
 the exact method on it): minimise the cost of what moves, where cells that are suppressed already cost next to nothing.
 It is solved in the sub-table of the cell. The prices of its equations then tell whether a cell outside could make it
 cheaper: none could where no price exceeds a cost, and the deviation is the cheapest of the whole table, proven; else
-the program of the whole table is asked. Margins are moved only through it, so that what protects a cell in its
-sub-table needs no protection elsewhere and there is nothing to go back to.
+the sub-tables of such cells are taken in, in the end the whole table. All equations of the cells that move are in every
+program, so that what protects a cell needs no protection elsewhere and there is nothing to go back to.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ from flou.risk.table.bounds.view import View, Witness
 
 #: Sub-tables that hold so much of the table are not worth a program of their own.
 _NEARLY_ALL = 0.5
+#: Programs of several sub-tables: of how many at most, and how many are kept.
+_MOST_TOGETHER, _MOST_JOINED = 6, 24
+
+#: The numbers of some sub-tables; none stand for the whole table.
+Key = tuple[int, ...]
 
 
 class Patterns:
@@ -28,14 +33,16 @@ class Patterns:
     def __init__(self, view: View, subtables: Subtables, free: NDArray[np.bool_], cost: Floats) -> None:
         #: Which cells may move at all: neither kept nor shown as zero.
         self._free = free
-        self._view, self._subtables = view, subtables
+        self._view, self._subtables, self._all = view, subtables, np.arange(view.n_cells)
         self._cost = cost.copy()
-        self._programs: dict[int | None, Deviations] = {}
-        self._behind: dict[int | None, list[Ints]] = {}
+        #: By the numbers of the sub-tables that they hold, the whole table by none; what changed since they were asked.
+        self._programs: dict[Key, Deviations] = {}
+        self._behind: dict[Key, list[Ints]] = {}
+        self._n_forgotten = 0
 
     @property
     def n_programs(self) -> int:
-        return sum(program.n_asked for program in self._programs.values())
+        return self._n_forgotten + sum(program.n_asked for program in self._programs.values())
 
     def set_cost(self, cells: Ints, cost: Floats) -> None:
         """What cells cost from now on; each program is told when it is next asked."""
@@ -43,41 +50,52 @@ class Patterns:
         for waiting in self._behind.values():
             waiting.append(cells)
 
-    def _program(self, number: int | None) -> Deviations:
-        if number not in self._programs:
-            cells = np.flatnonzero(self._free)
-            if number is not None:
-                inside = self._subtables.cells(number)
-                cells = inside[self._free[inside]]
-            self._programs[number] = Deviations(self._view, cells, self._cost[cells])
-            self._behind[number] = []
-        elif self._behind[number]:
-            changed = np.unique(np.concatenate(self._behind[number]))
-            self._programs[number].set_cost(changed, self._cost[changed])
-            self._behind[number].clear()
-        return self._programs[number]
+    def _program(self, key: Key) -> Deviations:
+        if key not in self._programs:
+            self._forget()
+            inside = np.unique(np.concatenate([self._subtables.cells(number) for number in key])) if key else self._all
+            cells = inside[self._free[inside]]
+            self._programs[key] = Deviations(self._view, cells, self._cost[cells])
+            self._behind[key] = []
+        elif self._behind[key]:
+            changed = np.unique(np.concatenate(self._behind[key]))
+            self._programs[key].set_cost(changed, self._cost[changed])
+            self._behind[key].clear()
+        return self._programs[key]
+
+    def _forget(self) -> None:
+        """Programs of several sub-tables are many: the oldest give way."""
+        joined = [key for key in self._programs if len(key) > 1]
+        for key in joined[: max(0, len(joined) - _MOST_JOINED)]:
+            self._n_forgotten += self._programs.pop(key).n_asked
+            del self._behind[key]
 
     def cheapest(self, cell: int, direction: int, level: float, still: Ints | None = None) -> Witness | None:
         """The cheapest deviation that moves a cell by a level while some others stand still; None where none is."""
-        number: int | None = int(self._subtables.of_cell[cell])
-        if len(self._subtables.cells(number)) > _NEARLY_ALL * self._free.sum():  # type: ignore[arg-type]
-            number = None
+        key: Key = (int(self._subtables.of_cell[cell]),)
         while True:
-            program = self._program(number)
+            if key and self._size(key) > _NEARLY_ALL * len(self._all):
+                key = ()
+            program = self._program(key)
             if still is not None:
                 program.hold_still(still)
             found = program.least(cell, direction, level)
-            settled = number is None or (found is not None and self._is_cheapest(program, still))
+            better = () if not key or found is None else self._better(program, still)
             if still is not None:
                 program.let_go(still)
-            if settled:
+            if not key or (found is not None and not better):
                 return found
-            number = None
+            # a cell that could make it cheaper brings its own sub-table with it
+            key = tuple(sorted({*key, *better})) if better and len(key) < _MOST_TOGETHER else ()
 
-    def _is_cheapest(self, program: Deviations, still: Ints | None) -> bool:
-        """Whether no cell outside the program could make its answer cheaper."""
+    def _size(self, key: Key) -> int:
+        return sum(len(self._subtables.cells(number)) for number in key)
+
+    def _better(self, program: Deviations, still: Ints | None) -> Key:
+        """The sub-tables of the cells outside a program that could make its answer cheaper."""
         gain = np.abs(program.prices())
         open_cells = self._free & ~program.inside
         if still is not None:
             open_cells[still] = False
-        return bool((gain[open_cells] <= self._cost[open_cells] * (1 + 1e-9) + 1e-12).all())
+        cells = np.flatnonzero(open_cells & (gain > self._cost * (1 + 1e-9) + 1e-12))
+        return tuple(np.unique(self._subtables.of_cell[cells]).tolist())

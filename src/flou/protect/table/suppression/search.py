@@ -55,6 +55,8 @@ class Task:
     #: Cells that may be suppressed beside the primary ones; those seen to be empty.
     free: Mask
     empty: Mask
+    #: Margins that the table does not list, which are withheld whatever is found.
+    unlisted: Mask
     cost: Floats
     singletons: Singletons
 
@@ -64,7 +66,7 @@ class Pattern:
 
     def __init__(self, task: Task, start: Mask, seconds: float | None) -> None:
         self.task = task
-        self.hidden = task.primary | start
+        self.hidden = task.primary | start | task.unlisted
         self.protects = np.full(len(self.hidden), -1, dtype=np.int64)
         self.n_programs = 0
         #: Needs that nothing can meet: the side, the cell, and before whom.
@@ -91,12 +93,12 @@ class Pattern:
 
     def _eliminate(self) -> None:
         task = self.task
-        cells = np.flatnonzero(task.free & ~self.hidden)
-        wanted = cells[np.lexsort((cells, -task.cost[cells]))]
+        cells = np.flatnonzero(task.free)
+        # what is withheld already is wanted least
+        wanted = cells[np.lexsort((cells, -task.cost[cells], self.hidden[cells]))]
         known = [] if task.singletons == "off" else task.lone
-        shown = ~(task.free | self.hidden)
-        more = eliminate(task.equations, self.hidden, wanted, shown, zeros=task.empty, known=known)
-        self.hidden |= more
+        shown = ~(task.free | task.primary)
+        self.hidden |= eliminate(task.equations, task.primary, wanted, shown, zeros=task.empty, known=known)
 
     def _grow(self, fixed: Mask) -> list[Proven]:
         task, proven = self.task, []

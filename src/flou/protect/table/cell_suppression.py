@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from flou.describe.table.apriori import Apriori, read_apriori
 from flou.describe.table.cells import Published
@@ -38,7 +38,7 @@ from flou.engine.release import Outcome
 from flou.protect.table.protection import Promise, TableProtection
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
-from flou.protect.table.suppression.state import Unfinished, fingerprint, load_state, save_state
+from flou.protect.table.suppression.state import Unfinished, drop_state, fingerprint, load_state, save_state
 from flou.protect.table.suppression.whole_table import WholeTable
 from flou.risk.table.bounds.audit import Singletons, audit
 from flou.risk.table.bounds.lone import lone_contributors
@@ -58,6 +58,10 @@ def _rules(value: tuple[Any, ...]) -> tuple[Any, ...]:
     return value
 
 
+def _listed_tables(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
 class CellSuppression(TableProtection):
     """Withhold sensitive cells, and others so that they cannot be computed: `CellSuppression([Threshold(5)])`.
 
@@ -70,7 +74,7 @@ class CellSuppression(TableProtection):
     primary: Annotated[Measures, AfterValidator(_rules)] = Field(
         (), description="rules that find sensitive cells; a cell is sensitive by any of them"
     )
-    apriori: str | tuple[dict[str, Any], ...] | None = Field(
+    apriori: Annotated[str | tuple[dict[str, Any], ...] | None, BeforeValidator(_listed_tables)] = Field(
         None, description="cells to protect, to keep or that cost more: a file, or a list of tables"
     )
     search: Search = Field("auto", description='"modular" for few cells, "gauss" for very large tables')
@@ -186,9 +190,9 @@ class CellSuppression(TableProtection):
     def _searched(self, whole: WholeTable, task: Task, how: Search) -> Pattern:
         table = whole.table
         start = np.zeros(table.n_cells, dtype=np.bool_)
-        word = "" if self.state is None else fingerprint(task.sides, task.cost, f"{how} {self.singletons}")
+        word = "" if self.state is None else fingerprint(task, how)
         if self.state is not None:
-            start = load_state(self.state, word, table.n_cells)
+            start = load_state(self.state, word, task.free)
         pattern = Pattern(task, start, self.seconds)
         try:
             pattern.search(how)
@@ -207,6 +211,8 @@ class CellSuppression(TableProtection):
                 next_step=f'Raise seconds=, or {kept}; search = "gauss" is faster.',
                 hidden=pattern.hidden[whole.places],
             ) from None
+        if self.state is not None:
+            drop_state(self.state)
         if pattern.failed:
             raise Infeasible(
                 f"{len({c for _, c, _ in pattern.failed}):,} sensitive cells cannot be protected whatever else is "

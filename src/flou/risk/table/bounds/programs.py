@@ -27,7 +27,7 @@ _DUST = 1e-7
 def _highs() -> Any:
     try:
         import highspy
-    except ImportError as missing:
+    except ModuleNotFoundError as missing:
         raise MissingExtraError("highspy", "tables") from missing
     return highspy
 

@@ -99,8 +99,9 @@ def _view(table: Table, equations: Equations, figure: Figure, hides_zeros: bool)
 
 def _with_statements(view: View, levels: Levels, apriori: Apriori, primary: NDArray[np.bool_]) -> tuple[View, Levels]:
     """The view and the levels with what the office states of single cells."""
-    low = np.where(np.isnan(apriori.low), view.low, apriori.low)
-    high = np.where(np.isnan(apriori.high), view.high, apriori.high)
+    # what is stated comes on top of what everybody knows
+    low = np.minimum(np.fmax(view.low, apriori.low), view.figures)
+    high = np.maximum(np.fmin(view.high, apriori.high), view.figures)
     lower = np.where(np.isnan(apriori.lower) | ~primary, levels.lower, apriori.lower)
     upper = np.where(np.isnan(apriori.upper) | ~primary, levels.upper, apriori.upper)
     return View(view.matrix, view.figures, low, high, view.whole), Levels(lower, upper, levels.sliding)

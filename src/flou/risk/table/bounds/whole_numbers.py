@@ -26,7 +26,7 @@ def whole_deviation(view: View, cells: Ints, cost: Floats, cell: int, direction:
     """The cheapest whole deviation of some cells that moves one of them by a level; None where none was found."""
     try:
         from ortools.sat.python import cp_model
-    except ImportError as missing:
+    except ModuleNotFoundError as missing:
         raise MissingExtraError("ortools", "tables") from missing
     reach = int(_REACH * max(level, 1))
     model = cp_model.CpModel()

@@ -68,10 +68,10 @@ def questions(
     known = [] if singletons == "off" else [cells for cells in (c[hidden[c]] for c in lone) if len(cells)]
     onlookers, out = Onlookers(n, known), []
     for i, side in enumerate(sides):
+        part = 1.0 if singletons == "levels" else _A_LITTLE
         out.append(Question(i, side, outsider(n), np.ones((side.needs.n, 1), dtype=np.bool_)))
         if not known:
             continue
-        part = 1.0 if singletons == "levels" else _A_LITTLE
         most = majorities(equations, side.view.figures, known) if side.figure == "value" else []
         own, others = np.zeros((n, onlookers.n), dtype=np.bool_), np.ones(n)
         for number, cell, rest in most:
@@ -106,11 +106,26 @@ def open_needs(question: Question, hidden: NDArray[np.bool_], subtables: Subtabl
             moved = np.zeros(side.view.n_cells, dtype=np.bool_)
             moved[found.cells] = True
             shown[k] |= onlookers.misled(moved)
+        elif side.sliding and side.view.whole:
+            doubts.hold_still(still)
+            shown[k, h] = _is_as_wide(doubts, cell, round(level))
+            doubts.let_go(still)
         elif side.sliding:
             extremes = extremes or Extremes(side.view, np.flatnonzero(hidden))
             low, high = extremes.of(cell, still)
             shown[k, h] = high - low >= level * (1 - 1e-6)
     return shown, n_programs + doubts.n_programs + (extremes.n_asked if extremes else 0)
+
+
+def _is_as_wide(doubts: Among, cell: int, width: int) -> bool:
+    """Whether a whole figure can lie so far above and so far below its true one that both make the width."""
+    for up in range(width):
+        above = up == 0 or doubts.anywhere(cell, 1, up) is not None
+        if not above:
+            return False  # nor can it lie higher still
+        if doubts.anywhere(cell, -1, width - up) is not None:
+            return True
+    return False
 
 
 def audit(
@@ -187,18 +202,20 @@ def _described(
                 still = onlookers.known[found.onlooker - 1] if found.onlooker else None
                 low, high = extremes[found.side].of(found.cell, still)
             tiny = 0.5 if side.view.whole else NEARLY * max(abs(figure), 1e-300)
+            unit = side.view.scale
             first = None if not found.onlooker else int(onlookers.known[found.onlooker - 1][0])
             lines[key] = {
                 "cell": found.cell,
                 "by": "an outsider" if first is None else f"who is alone in {' × '.join(map(str, names.row(first)))}",
                 "figure": side.figure,
                 "kind": "exact" if high - low <= tiny else "narrow",
-                "low": low,
-                "high": high,
+                "low": low / unit,
+                "high": high / unit,
                 "needed_low": None,
                 "needed_high": None,
             }
-        lines[key]["needed_high" if found.direction > 0 else "needed_low"] = figure + found.direction * found.level
+        needed = (figure + found.direction * found.level) / side.view.scale
+        lines[key]["needed_high" if found.direction > 0 else "needed_low"] = needed
     frame = pl.DataFrame(list(lines.values()), schema=_FINDINGS)
     exact = set(frame.filter(pl.col("kind") == "exact")["cell"].to_list())
     return frame, len(exact), len(set(frame["cell"].to_list()) - exact)

@@ -27,10 +27,11 @@ from flou.risk.table.bounds.view import TOLERANCE, View
 
 Shown = NDArray[np.bool_]
 
-#: Programs in the same setting go on while each of them shows something new; after so many that do not, they end.
+#: Programs in the same setting go on while they are worth it; after so many that are not, they end.
 _IDLE = 2
-#: Where cells are held still, programs end when they show less than this for each cell: single questions are cheaper.
-_WORTH = 0.01
+#: A program is worth it if it shows so much for each cell, single questions being cheaper else, or anything of what the
+#: outsider may not know.
+_WORTH = 0.05
 #: What moving any cell costs, beside what is earned: moves that serve nothing are left out.
 _LITTLE = 1e-4
 #: Moves below this are none.
@@ -118,22 +119,23 @@ class Certifier:
             digit *= 2
 
     def _rounds(self, known: Shown, held: Shown) -> None:
-        idle, turn = 0, 0
-        targets = held if held.any() else np.arange(self.onlookers.n) == 0
-        while idle < _IDLE:
+        idle, turn, free = 0, 0, not held.any()
+        targets = np.ones(self.onlookers.n, dtype=np.bool_) if free else held
+        while True:
             open_needs = ~self.shown[:, targets].all(axis=1)
-            if held.any():
+            if not free:
                 # what the outsider can compute everybody can; a cell that is held still is for other settings
                 open_needs &= self.shown[:, 0] & ~known[self._place[self.needs.cells]]
             chosen = self._directed(np.flatnonzero(open_needs), turn)
             if not len(chosen):
                 return
-            before = int(self.shown.sum())
+            before, outside = int(self.shown.sum()), int(self.shown[:, 0].sum())
             self._spread(chosen, known)
             turn += 1
             gained = int(self.shown.sum()) - before
-            idle = idle + 1 if gained == 0 else 0
-            if held.any() and gained < len(self.cells) * _WORTH:
+            worth = gained >= len(self.cells) * _WORTH or (free and int(self.shown[:, 0].sum()) > outside)
+            idle = 0 if worth else idle + 1
+            if idle >= (_IDLE if free and not self.shown[:, 0].all() else 1):
                 return
 
     def _directed(self, needs: Ints, turn: int) -> Ints:

@@ -78,7 +78,12 @@ def make_sides(
         levels = sensitive.levels.get(figure, Levels.none(table.n_cells))
         if figure == main:
             view, levels = _with_statements(view, levels, apriori, sensitive.cells)
-        out.append(Side(figure, view, _needs(view, levels, sensitive.cells, intervals), intervals != "levels"))
+        needs = _needs(view, levels, sensitive.cells, intervals)
+        if not view.whole and needs.n:
+            # a power of two, which changes no digit: the least level becomes 1 or a little more
+            by = 2.0 ** -np.floor(np.log2(needs.levels.min()))
+            view, needs = view.scaled(by), Needs(needs.cells, needs.directions, needs.levels * by)
+        out.append(Side(figure, view, needs, intervals != "levels"))
     return out
 
 

@@ -8,7 +8,7 @@ can check.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,10 +34,16 @@ class View:
     high: Floats
     #: Whether figures are known to be whole numbers.
     whole: bool
+    #: What all of these were multiplied by, so that levels are not lost in what solvers forgive.
+    scale: float = 1.0
 
     @property
     def n_cells(self) -> int:
         return len(self.figures)
+
+    def scaled(self, by: float) -> View:
+        """The same figures in another unit."""
+        return replace(self, figures=self.figures * by, low=self.low * by, high=self.high * by, scale=self.scale * by)
 
     @cached_property
     def columns(self) -> csc_array:

@@ -3,6 +3,9 @@
 The intruder's side (`_guess`) never receives the truth. The same attack is run on people who are not
 in the release (the control): what it finds there is what anybody could infer about anybody. The
 naive baseline guesses without the release. The lift is what the release adds.
+
+Some attacks guess nothing: what they find follows from what is published, and is a proof. These are deductions, which
+have no rate, no control and no baseline.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.engine import registry
+from flou.engine import native, registry
 from flou.engine.errors import DataError
 from flou.engine.method import Method, Owners
 from flou.engine.randomness import Draws
@@ -114,6 +117,27 @@ class Attack(Method):
 
     def _score(self, guesses: Any, people: Any, owners: Owners) -> NDArray[np.bool_]:
         """Whether each guess about `people` is right; `owners.ids` says whose row each published row is."""
+        raise NotImplementedError
+
+
+class Deduction(Attack):
+    """An attack that proves what it finds: it draws nothing and guesses nothing. A subclass implements `_find`."""
+
+    def run(
+        self,
+        release: Any,
+        *,
+        truth: Any = None,
+        control: Any = None,
+        secret: Secret | int | None = None,
+    ) -> Result:
+        """Deduce from what would be published; the other arguments are those of all attacks, and change nothing."""
+        released = self._accept(release)
+        with native.engine_errors():
+            return self._find(released)
+
+    def _find(self, released: Any) -> Result:
+        """What follows from what is published of the release; true figures, where it holds them, only judge it."""
         raise NotImplementedError
 
 

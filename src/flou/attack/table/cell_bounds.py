@@ -1,0 +1,191 @@
+"""Bounds of suppressed cells (Fischetti and Salazar 2001): what an intruder computes from the cells that are shown.
+
+The intruder knows that margins are sums, that counts are whole and figures not negative, which cells are suppressed,
+the rules and the thresholds. Whoever is alone in a suppressed cell knows that one too. For each of them the attack asks
+whether a sensitive cell can be computed exactly, or more closely than its protection levels allow; `bounds()` gives the
+least and the largest figure that each suppressed cell can have. Both are proofs, not guesses: a cell that is called
+safe comes with tables that agree with everything published and differ far enough, and bounds are reached.
+
+It works on any pattern, whoever made it, and without true figures on a table as it was published: then it says what can
+be computed exactly. It does not see other tables of the same people, coalitions of contributors, nor what an intruder
+knows of single cells, unless that is stated (`apriori`). Tables whose shown figures were moved are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+
+from flou.attack.table.bounds_result import BoundsResult, Case
+from flou.describe.table.apriori import Apriori, read_apriori
+from flou.describe.table.equations import table_equations
+from flou.describe.table.subtables import Subtables
+from flou.describe.table.suppression import State
+from flou.describe.table.table import Table
+from flou.describe.table.table_set import tables_of
+from flou.engine.attack import Deduction
+from flou.engine.data import DataKind
+from flou.engine.errors import DataError
+from flou.engine.method import measured_on
+from flou.engine.note import Note
+from flou.engine.parameters import Pairs, as_tuple
+from flou.risk.table.bounds.audit import Singletons, audit
+from flou.risk.table.bounds.lone import lone_contributors
+from flou.risk.table.bounds.seen_side import seen_sides
+from flou.risk.table.bounds.sides import Intervals, Show, make_sides
+from flou.risk.table.primary_rule import Sensitive
+from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
+
+
+class CellBounds(Deduction):
+    """What can be computed of suppressed cells: `CellBounds([Threshold(5)]).run(release)`.
+
+    Reference: Fischetti and Salazar (2001).
+    Result: `.value` the share of sensitive cells that somebody can compute, `.n_exact`, `.n_narrow`, `.n_attackers`,
+    `.n_programs`, `.safe()`, `.findings` one line a disclosed cell and intruder, `.bounds()` one a suppressed cell.
+    """
+
+    takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
+    title: ClassVar[str] = "bounds of suppressed cells"
+    reference: ClassVar[str] = "fischetti2001"
+
+    primary: PrimaryRules = Field(
+        (), description="rules that find sensitive cells; without any, primary cells must not be known exactly"
+    )
+    apriori: str | Annotated[tuple[Pairs, ...], BeforeValidator(as_tuple)] | None = Field(
+        None, description="what is said of single cells, and known of them beforehand: a file, or a list of tables"
+    )
+    intervals: Intervals = Field(
+        "levels", description='bounds on either side, the width between them ("sliding"), or "exact" disclosure alone'
+    )
+    singletons: Singletons = Field(
+        "levels", description="how well cells are protected from whoever is alone in another one: levels, exact, off"
+    )
+    show: Show = Field("auto", description="figures that are published: as the table says; else sums, counts or both")
+
+    def _find(self, released: Any) -> BoundsResult:
+        tables = tables_of(released)
+        if len(tables) != 1:
+            raise DataError(
+                f"CellBounds attacks one table at a time, and this is a set of {len(tables)}: cells that tables share "
+                "tell more together than each table by itself. Make one table that holds the others as margins."
+            )
+        table = tables[0]
+        case, notes = self._as_seen(table) if table.cells.count is None else self._as_held(table)
+        found = audit(table, case.sides, case.lone, case.hidden, case.primary, case.subtables, self.singletons)
+        n = found.n_primary
+        return BoundsResult(
+            method=self.name(),
+            title=self.title,
+            settings=self.shown_settings(),
+            value=found.n_disclosed / n if n else 0.0,
+            value_label="share of sensitive cells that somebody can compute",
+            no_interval="what can be computed is proven: nothing is estimated",
+            figures={
+                "n_sensitive": n,
+                "n_exact": found.n_exact,
+                "n_narrow": found.n_narrow,
+                "n_suppressed": int(case.hidden.sum()),
+                "n_attackers": found.n_attackers,
+                "n_programs": found.n_programs,
+            },
+            figure_labels={
+                "n_sensitive": "sensitive cells",
+                "n_exact": "sensitive cells known exactly",
+                "n_narrow": "sensitive cells known more closely than allowed",
+                "n_suppressed": "suppressed cells",
+                "n_attackers": "intruders that were tried",
+                "n_programs": "linear programs",
+            },
+            notes=notes,
+            measured_on=measured_on(released),
+            test_only=released.marks.test_only,
+            data=released,
+            native_kind=released.native_kind,
+            case=case,
+            audit=found,
+        )
+
+    def _apriori(self, table: Table) -> Apriori:
+        if self.apriori is None:
+            return Apriori.none(table.n_cells)
+        said = self.apriori if isinstance(self.apriori, str) else [dict(pairs) for pairs in self.apriori]
+        return read_apriori(said, table)
+
+    def _as_held(self, table: Table) -> tuple[Case, tuple[Note, ...]]:
+        """The case of a table that holds its true figures."""
+        show, apriori = self._shown(table), self._apriori(table)
+        sensitive, intervals = sensitive_cells(self.primary, apriori, table, show), self.intervals
+        notes: tuple[Note, ...] = ()
+        hidden = np.zeros(table.n_cells, dtype=np.bool_) if table.published is None else table.published.hidden
+        if not self.primary and not apriori.protect.any():
+            sensitive, notes = self._withheld(table, hidden, sensitive, apriori)
+            intervals = "exact"
+        _require_true(table, show)
+        equations = table_equations(table)
+        # where no empty cell is withheld everybody is taken to know that
+        hides_zeros = bool(((hidden | sensitive.cells) & (table.true_counts == 0)).any())
+        sides = make_sides(
+            table, equations, sensitive, apriori, show=show, intervals=intervals, hides_zeros=hides_zeros
+        )
+        lone = lone_contributors(table, equations)
+        return Case(table, sides, lone, hidden, sensitive.cells, Subtables(table), known_truth=True), notes
+
+    def _withheld(
+        self, table: Table, hidden: NDArray[np.bool_], nothing: Sensitive, apriori: Apriori
+    ) -> tuple[Sensitive, tuple[Note, ...]]:
+        """Without rules: the cells that the suppression calls primary, or all that are withheld."""
+        if table.suppression is not None:
+            cells = table.suppression.states == State.PRIMARY
+            note = Note("without rules it is asked of primary cells alone that nobody knows them exactly")
+        else:
+            cells = hidden
+            note = Note("without rules it is asked of every suppressed cell that nobody knows it exactly")
+        return replace(nothing, cells=cells & ~apriori.safe), (note,)
+
+    def _as_seen(self, table: Table) -> tuple[Case, tuple[Note, ...]]:
+        """The case of a table as it was published."""
+        if self.primary:
+            raise DataError(
+                "The rules go by true figures, which a table as it was published does not hold. Leave primary out: the "
+                "bounds of its cells, and which of them are known exactly, follow from what is published."
+            )
+        assert table.published is not None  # a table without true figures has published ones
+        hidden = table.published.hidden
+        sides = seen_sides(table, table_equations(table), self._apriori(table))
+        notes = (
+            Note("the true figures are not known: a cell that can be computed exactly counts, and nothing else"),
+            Note("a suppressed count is taken to be 1 at least where empty cells are shown as empty"),
+        )
+        return Case(table, sides, [], hidden, hidden, Subtables(table), known_truth=False), notes
+
+    def _shown(self, table: Table) -> Show:
+        """The figures that are published."""
+        if self.show != "auto" or table.published is None:
+            return self.show
+        if table.published.value is None:
+            return "count"
+        return "both" if table.published.counted else "value"
+
+
+def _require_true(table: Table, show: Show) -> None:
+    """Bounds follow from figures that are true; those that were moved say something else."""
+    published, wrong = table.published, 0
+    if published is None:
+        return
+    shown = ~published.hidden
+    if show != "value" and published.counted:
+        true = table.true_counts if table.cells.weighted is None else table.cells.weighted
+        wrong += int((published.count[shown] != true[shown]).sum())
+    if show != "count" and published.value is not None:
+        wrong += int((published.value[shown] != table.true_values[shown]).sum())
+    if wrong:
+        raise DataError(
+            f"{wrong:,} of the figures that the table shows are not the true ones, so that its equations say nothing "
+            "exact of the suppressed cells. CellBounds attacks suppression; for noise use CountInference and "
+            "DifferenceInference."
+        )

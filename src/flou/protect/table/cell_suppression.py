@@ -39,10 +39,10 @@ from flou.protect.table.protection import Promise, TableProtection
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
 from flou.protect.table.suppression.state import Unfinished, drop_state, fingerprint, load_state, save_state
-from flou.protect.table.suppression.whole_table import WholeTable
 from flou.risk.table.bounds.audit import Singletons, audit
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figures
+from flou.risk.table.bounds.whole_table import WholeTable
 from flou.risk.table.primary_rule import PrimaryRule, Sensitive, combine
 
 _MOST_LISTED = 5

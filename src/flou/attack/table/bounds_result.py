@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from flou.attack.table.bounds_chart import draw_intervals
 from flou.describe.table.cells import Floats, Ints
+from flou.describe.table.equations import Equations
 from flou.describe.table.find import find_nodes, place_of
 from flou.describe.table.subtables import Subtables
 from flou.describe.table.suppression import Audit
@@ -26,8 +27,10 @@ from flou.engine import native
 from flou.engine.charts import Look
 from flou.engine.errors import DataError, LazyInputError, ParameterError
 from flou.engine.result import Result
+from flou.risk.table.bounds.audit import Singletons, audit
 from flou.risk.table.bounds.intervals import Intervals, find_intervals
 from flou.risk.table.bounds.sides import NEARLY, Side
+from flou.risk.table.bounds.whole_table import WholeTable
 
 if TYPE_CHECKING:
     import altair as alt
@@ -40,13 +43,35 @@ _CLOSE = 1e-6
 class Case:
     """A table under attack: what is seen of it, what is sensitive, and who is alone in which cells."""
 
-    table: Table
+    #: The table with the margins that it does not list, which nobody shows and everybody can compute with.
+    whole: WholeTable
+    equations: Equations
     sides: Sequence[Side]
-    lone: Sequence[Ints]
+    lone: list[Ints]
+    #: Cells that nobody shows, and those that are sensitive.
     hidden: NDArray[np.bool_]
     primary: NDArray[np.bool_]
-    subtables: Subtables
     known_truth: bool
+
+    @property
+    def table(self) -> Table:
+        return self.whole.table
+
+    @property
+    def suppressed(self) -> Ints:
+        """The cells that the table lists and does not show."""
+        return np.flatnonzero(self.hidden & self.whole.is_listed)
+
+    def audited(self, singletons: Singletons) -> Audit:
+        """What somebody can compute of the sensitive cells."""
+        subtables = Subtables(self.table)
+        return audit(
+            self.table, self.equations, self.sides, self.lone, self.hidden, self.primary, subtables, singletons
+        )
+
+    def intervals(self, side: Side, *, still: Ints | None = None, workers: int | None = None) -> Intervals:
+        """The bounds of every suppressed cell."""
+        return find_intervals(side.view, self.hidden, cells=self.suppressed, still=still, workers=workers)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -94,7 +119,7 @@ class BoundsResult(Result):
         frames = []
         for number, side in enumerate(case.sides):
             if len(still):
-                found = find_intervals(side.view, case.hidden, still=still, workers=workers)
+                found = case.intervals(side, still=still, workers=workers)
             else:
                 found = self._intervals(number, workers)
             columns = [pl.Series("low", found.low), pl.Series("high", found.high)]
@@ -120,7 +145,7 @@ class BoundsResult(Result):
     def _intervals(self, number: int, workers: int | None = None) -> Intervals:
         if number not in self._computed:
             case = self._case
-            self._computed[number] = find_intervals(case.sides[number].view, case.hidden, workers=workers)
+            self._computed[number] = case.intervals(case.sides[number], workers=workers)
         return self._computed[number]
 
     def _place(self, labels: Mapping[str, object]) -> int:

@@ -23,20 +23,20 @@ from pydantic import BeforeValidator, Field
 from flou.attack.table.bounds_result import BoundsResult, Case
 from flou.describe.table.apriori import Apriori, read_apriori
 from flou.describe.table.equations import table_equations
-from flou.describe.table.subtables import Subtables
 from flou.describe.table.suppression import State
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.engine.attack import Deduction
 from flou.engine.data import DataKind
-from flou.engine.errors import DataError
+from flou.engine.errors import DataError, listed
 from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs, as_tuple
-from flou.risk.table.bounds.audit import Singletons, audit
+from flou.risk.table.bounds.audit import Singletons
 from flou.risk.table.bounds.lone import lone_contributors
-from flou.risk.table.bounds.seen_side import seen_sides
+from flou.risk.table.bounds.seen_side import seen_sides, seen_table
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides
+from flou.risk.table.bounds.whole_table import WholeTable
 from flou.risk.table.primary_rule import Sensitive
 from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
 
@@ -75,8 +75,9 @@ class CellBounds(Deduction):
                 "tell more together than each table by itself. Make one table that holds the others as margins."
             )
         table = tables[0]
+        _require_nested(table)
         case, notes = self._as_seen(table) if table.cells.count is None else self._as_held(table)
-        found = audit(table, case.sides, case.lone, case.hidden, case.primary, case.subtables, self.singletons)
+        found = case.audited(self.singletons)
         n = found.n_primary
         return BoundsResult(
             method=self.name(),
@@ -89,7 +90,7 @@ class CellBounds(Deduction):
                 "n_sensitive": n,
                 "n_exact": found.n_exact,
                 "n_narrow": found.n_narrow,
-                "n_suppressed": int(case.hidden.sum()),
+                "n_suppressed": len(case.suppressed),
                 "n_attackers": found.n_attackers,
                 "n_programs": found.n_programs,
             },
@@ -126,14 +127,22 @@ class CellBounds(Deduction):
             sensitive, notes = self._withheld(table, hidden, sensitive, apriori)
             intervals = "exact"
         _require_true(table, show)
-        equations = table_equations(table)
         # where no empty cell is withheld everybody is taken to know that
         hides_zeros = bool(((hidden | sensitive.cells) & (table.true_counts == 0)).any())
+        whole = WholeTable.of(table)
+        equations = table_equations(whole.table)
+        sensitive = whole.spread_sensitive(sensitive)
         sides = make_sides(
-            table, equations, sensitive, apriori, show=show, intervals=intervals, hides_zeros=hides_zeros
+            whole.table,
+            equations,
+            sensitive,
+            whole.spread_statements(apriori),
+            show=show,
+            intervals=intervals,
+            hides_zeros=hides_zeros,
         )
-        lone = lone_contributors(table, equations)
-        return Case(table, sides, lone, hidden, sensitive.cells, Subtables(table), known_truth=True), notes
+        lone = lone_contributors(whole.table, equations)
+        return Case(whole, equations, sides, lone, whole.unseen(hidden), sensitive.cells, known_truth=True), notes
 
     def _withheld(
         self, table: Table, hidden: NDArray[np.bool_], nothing: Sensitive, apriori: Apriori
@@ -156,12 +165,16 @@ class CellBounds(Deduction):
             )
         assert table.published is not None  # a table without true figures has published ones
         hidden = table.published.hidden
-        sides = seen_sides(table, table_equations(table), self._apriori(table))
+        whole = seen_table(table)
+        equations = table_equations(whole.table)
+        sides = seen_sides(table, whole, equations, whole.spread_statements(self._apriori(table)))
+        asked = np.zeros(whole.table.n_cells, dtype=np.bool_)
+        asked[whole.places] = hidden
         notes = (
             Note("the true figures are not known: a cell that can be computed exactly counts, and nothing else"),
             Note("a suppressed count is taken to be 1 at least where empty cells are shown as empty"),
         )
-        return Case(table, sides, [], hidden, hidden, Subtables(table), known_truth=False), notes
+        return Case(whole, equations, sides, [], whole.unseen(hidden), asked, known_truth=False), notes
 
     def _shown(self, table: Table) -> Show:
         """The figures that are published."""
@@ -170,6 +183,15 @@ class CellBounds(Deduction):
         if table.published.value is None:
             return "count"
         return "both" if table.published.counted else "value"
+
+
+def _require_nested(table: Table) -> None:
+    beside = [dim.name for dim in table.dims if dim.n_zonings > 1]
+    if beside:
+        raise DataError(
+            f"{listed(beside)} has zonings side by side: whoever knows which of their zones lie in which computes "
+            "figures of what lies between them, and CellBounds does not look at that. Make a table of one zoning."
+        )
 
 
 def _require_true(table: Table, show: Show) -> None:

@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from flou.describe.table.apriori import Apriori, read_apriori
 from flou.describe.table.cells import Published
@@ -31,7 +31,6 @@ from flou.describe.table.suppression import Audit, State, Suppression
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine.errors import DataError, Infeasible, listed
-from flou.engine.method import Measures
 from flou.engine.note import Note
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
@@ -43,19 +42,10 @@ from flou.risk.table.bounds.audit import Singletons, audit
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figures
 from flou.risk.table.bounds.whole_table import WholeTable
-from flou.risk.table.primary_rule import PrimaryRule, Sensitive, combine
+from flou.risk.table.primary_rule import Sensitive
+from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
 
 _MOST_LISTED = 5
-
-
-def _rules(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    for rule in value:
-        if not isinstance(rule, PrimaryRule):
-            raise ValueError(
-                f"{type(rule).__name__} finds no sensitive cells: primary takes Threshold, Dominance, PPercent, PQ "
-                "and GroupDisclosure."
-            )
-    return value
 
 
 def _listed_tables(value: object) -> object:
@@ -71,9 +61,7 @@ class CellSuppression(TableProtection):
     title: ClassVar[str] = "cell suppression"
     reference: ClassVar[str] = "fischetti2001"
 
-    primary: Annotated[Measures, AfterValidator(_rules)] = Field(
-        (), description="rules that find sensitive cells; a cell is sensitive by any of them"
-    )
+    primary: PrimaryRules = Field((), description="rules that find sensitive cells; a cell is sensitive by any of them")
     apriori: Annotated[str | tuple[dict[str, Any], ...] | None, BeforeValidator(_listed_tables)] = Field(
         None, description="cells to protect, to keep or that cost more: a file, or a list of tables"
     )
@@ -170,22 +158,10 @@ class CellSuppression(TableProtection):
             )
 
     def _sensitive(self, table: Table, apriori: Apriori) -> Sensitive:
-        """What the rules and the office hold sensitive, without what the office calls safe."""
-        found = combine([rule for rule in self.primary if isinstance(rule, PrimaryRule)], table)
-        shown = shown_figures(table, self.show)
-        if found.levels and not set(found.levels) & set(shown):
-            raise DataError(
-                f"The rules speak of {listed(sorted(found.levels))} and the table shows {listed(shown)}: nothing that "
-                'is published is protected by them. Set show = "both", or use other rules.'
-            )
-        cells = (found.cells & ~apriori.safe) | apriori.protect
-        _refuse_kept(table, cells & apriori.keep)
-        because = found.because & ~apriori.safe[:, None]
-        reasons = found.reasons
-        if apriori.protect.any():
-            because = np.concatenate([because, apriori.protect[:, None]], axis=1)
-            reasons = (*reasons, "a-priori list")
-        return Sensitive(cells=cells, levels=found.levels, reasons=reasons, because=because)
+        """What the rules and the office hold sensitive, unless the office wants to show it."""
+        found = sensitive_cells(self.primary, apriori, table, self.show)
+        _refuse_kept(table, found.cells & apriori.keep)
+        return found
 
     def _searched(self, whole: WholeTable, task: Task, how: Search) -> Pattern:
         table = whole.table

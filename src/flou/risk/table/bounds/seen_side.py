@@ -23,16 +23,25 @@ from flou.risk.table.bounds.programs import Program
 from flou.risk.table.bounds.sides import NEARLY, Side
 from flou.risk.table.bounds.view import View, is_whole
 from flou.risk.table.bounds.whole_extremes import whole_base
+from flou.risk.table.bounds.whole_table import WholeTable
 from flou.risk.table.primary_rule import Figure
 
 #: Published sums are floats, and may have been rounded for print: so much of the size of an equation is forgiven.
 _LOST = 1e-9
 
 
-def seen_sides(table: Table, equations: Equations, apriori: Apriori) -> list[Side]:
+def seen_table(table: Table) -> WholeTable:
+    """The cells of a published table with the margins that it does not list; its counts are none."""
+    nothing = np.zeros(table.n_cells, dtype=np.int64)
+    return WholeTable.of(table.with_changes(cells=table.cells.with_changes(count=nothing)))
+
+
+def seen_sides(table: Table, whole_table: WholeTable, equations: Equations, apriori: Apriori) -> list[Side]:
     """The published figures, each with a table that agrees; of every suppressed cell it is asked that it can move."""
     published = table.published
     assert published is not None  # a table without true figures has published ones
+    asked = np.zeros(whole_table.table.n_cells, dtype=np.bool_)
+    asked[whole_table.places] = published.hidden
     figures: list[tuple[Figure, NDArray[Any]]] = []
     if published.counted:
         figures.append(("count", published.count))
@@ -41,30 +50,32 @@ def seen_sides(table: Table, equations: Equations, apriori: Apriori) -> list[Sid
     main = figures[-1][0]
     out = []
     for figure, seen in figures:
-        shown, hidden = seen.astype(np.float64), published.hidden
-        low, high = _beforehand(table, figure, shown)
+        shown = np.full(whole_table.table.n_cells, np.nan)
+        shown[whole_table.places] = seen
+        hidden = np.isnan(shown)
+        lowest = _lowest(table, figure, seen.astype(np.float64))
+        low = np.where(hidden, lowest, np.minimum(np.nan_to_num(shown), lowest))
+        low[~whole_table.is_listed] = min(lowest, 0.0)  # a margin that nobody lists may be empty
+        high = np.full(len(shown), np.inf)
         if figure == main:
-            low = np.where(np.isnan(apriori.low), low, apriori.low)
-            high = np.where(np.isnan(apriori.high), high, apriori.high)
+            low, high = np.fmax(low, apriori.low), np.fmin(high, apriori.high)
         whole = figure == "count" and table.weight_name is None
         base = _agreeing(equations, shown, hidden, low, high, whole=whole)
-        view = View(equations.matrix, base, low, high, whole)
+        # stated bounds hold of any table that agrees, also of this one
+        view = View(equations.matrix, base, np.minimum(low, base), np.maximum(high, base), whole)
         levels = np.ones(len(base)) if whole else NEARLY * np.maximum(np.abs(base), _usual(base))
-        out.append(Side(figure, view, Needs.of_levels(np.where(hidden, levels, 0.0), np.zeros(len(base))), True))
+        out.append(Side(figure, view, Needs.of_levels(np.where(asked, levels, 0.0), np.zeros(len(base))), True))
     return out
 
 
-def _beforehand(table: Table, figure: Figure, shown: Floats) -> tuple[Floats, Floats]:
-    """Between what each cell lies, by what everybody knows of such tables."""
-    n, known = len(shown), ~np.isnan(shown)
+def _lowest(table: Table, figure: Figure, shown: Floats) -> float:
+    """What a suppressed figure is at least, by what everybody knows of such tables."""
+    known = ~np.isnan(shown)
     if figure == "value":
-        lowest = -np.inf if (shown[known] < 0).any() else 0.0
-    else:
-        possible = np.ones(n, dtype=np.bool_) if table.cells.possible is None else table.cells.possible
-        told = table.listed == "occupied" or bool((shown[known & possible] == 0).any())
-        lowest = 1.0 if told and table.weight_name is None else 0.0
-    low = np.where(known, np.minimum(np.nan_to_num(shown), lowest), lowest)
-    return low, np.full(n, np.inf)
+        return -np.inf if (shown[known] < 0).any() else 0.0
+    possible = np.ones(len(shown), dtype=np.bool_) if table.cells.possible is None else table.cells.possible
+    told = table.listed == "occupied" or bool((shown[known & possible] == 0).any())
+    return 1.0 if told and table.weight_name is None else 0.0
 
 
 def _usual(base: Floats) -> float:

@@ -30,7 +30,7 @@ def best_whole(
 
     Costs must be whole numbers, so that two tables differ in cost by 1 or more.
     """
-    import highspy  # type: ignore[import-untyped]  # `Program` says how to get it
+    import highspy  # `Program` says how to get it
 
     still = np.zeros(equations.shape[0]) if sums is None else sums
     program = Program(equations, np.ceil(low - 1e-9), np.floor(high + 1e-9), cost, still, still)

@@ -37,6 +37,10 @@ class WholeTable:
         listed[self.places] = True
         return listed
 
+    def unseen(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The cells that nobody shows: those that are withheld, and all that are not listed."""
+        return np.asarray(self._spread(hidden, True), dtype=np.bool_)
+
     def _spread(self, array: NDArray[Any], fill: object) -> NDArray[Any]:
         out = np.full((self.table.n_cells, *array.shape[1:]), fill, dtype=array.dtype)
         out[self.places] = array

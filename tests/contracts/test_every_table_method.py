@@ -25,6 +25,7 @@ from tests.contracts.table_cases import (
 
 import flou
 from flou.engine import registry
+from flou.engine.attack import Attack
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.plan_schema import method_schema, plan_schema
 
@@ -65,7 +66,8 @@ def test_plan_round_trip(method: Method) -> None:
     steps = [method] if isinstance(method, Protection) else []
     measures = [method] if isinstance(method, RiskMeasure) else []
     comparisons = [method] if isinstance(method, Utility) else []
-    plan = flou.Plan(steps, measures=measures, comparisons=comparisons)
+    attacks = [method] if isinstance(method, Attack) else []
+    plan = flou.Plan(steps, measures=measures, attacks=attacks, comparisons=comparisons)
     assert flou.Plan.from_toml(plan.to_toml()) == plan
     table = method.to_table()
     jsonschema.validate(table, method_schema(type(method)))
@@ -75,7 +77,7 @@ def test_plan_round_trip(method: Method) -> None:
 @pytest.mark.parametrize("method", ALL)
 def test_microdata_are_refused(method: Method) -> None:
     people = keyed()
-    verb: Any = {"measure": "measure", "protect": "protect", "compare": "compare"}[method.stage]
+    verb: Any = {"measure": "measure", "protect": "protect", "attack": "run", "compare": "compare"}[method.stage]
     with pytest.raises(flou.FlouError, match=type(method).__name__):
         getattr(method, verb)(people, *([people] if verb == "compare" else []))
 

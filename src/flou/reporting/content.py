@@ -10,12 +10,11 @@ from typing import Any
 from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.overview import ColumnOverview, Overview
-from flou.engine.comparison import ComparisonResult
 from flou.engine.guarantee import Proof
 from flou.engine.release import Step
-from flou.engine.result import Result
+from flou.reporting.attack_section import AttackSection
 from flou.reporting.glossary import Term, glossary
-from flou.reporting.risk_section import Pair, RiskSection, is_measure
+from flou.reporting.risk_section import Pair
 from flou.reporting.utility_section import UtilitySection
 from flou.risk.attacks import left_open
 
@@ -24,7 +23,7 @@ _N_KEYS_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Content(RiskSection, UtilitySection):
+class Content(AttackSection, UtilitySection):
     """Everything the template prints."""
 
     @property
@@ -94,11 +93,6 @@ class Content(RiskSection, UtilitySection):
     def leading_pairs(self) -> list[Pair]:
         """The measure whose figures head the page, of what is published."""
         return [p for p in self.pairs if not self.lies_behind(p)][:1]
-
-    @property
-    def others(self) -> list[Result]:
-        """Results of attacks."""
-        return [r for r in self.results if not isinstance(r, ComparisonResult) and not is_measure(r)]
 
     def limits(self) -> list[str]:
         """What the verdict does not say, for those who sign."""

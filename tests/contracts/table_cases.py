@@ -59,6 +59,21 @@ EXAMPLES: dict[str, list[Method]] = {
     "mean_deviation": [flou.utility.MeanDeviation()],
     "relative_deviation": [flou.utility.RelativeDeviation(), flou.utility.RelativeDeviation([2, 20])],
     "hellinger": [flou.utility.Hellinger()],
+    "cell_suppression": [
+        flou.protect.CellSuppression([flou.risk.Threshold(5)]),
+        flou.protect.CellSuppression(
+            [flou.risk.Threshold(4)], search="gauss", cost="cells", singletons="exact", show="count"
+        ),
+        flou.protect.CellSuppression(
+            [flou.risk.Threshold(2), flou.risk.Threshold(5, margin=50)],
+            apriori=[{"action": "keep"}, {"action": "bounds", "first": 0, "second": 1e9}],
+            cost="rank",
+            intervals="sliding",
+            singletons="off",
+            show="count",
+            seconds=600,
+        ),
+    ],
 }
 
 #: Parameters that must be refused when the object is made.
@@ -161,7 +176,30 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "mean_deviation": [{"d": 1}],
     "relative_deviation": [{"sizes": []}, {"sizes": [5, 5]}, {"sizes": [0, 5]}, {"sizes": ["a"]}],
     "hellinger": [{"kind": "x"}],
+    "cell_suppression": [
+        {"primary": [flou.risk.KAnonymity(3)]},
+        {"primary": [flou.risk.CountInference(5)]},
+        {"primary": ["threshold(5)"]},
+        {"primary": [{"method": "threshold", "n": 1}]},
+        {"primary": [{"method": "treshold", "n": 5}]},
+        {"primary": [flou.risk.Threshold(5)], "search": "exact"},
+        {"primary": [flou.risk.Threshold(5)], "cost": "cell"},
+        {"primary": [flou.risk.Threshold(5)], "intervals": "narrow"},
+        {"primary": [flou.risk.Threshold(5)], "singletons": True},
+        {"primary": [flou.risk.Threshold(5)], "show": "all"},
+        {"primary": [flou.risk.Threshold(5)], "seconds": 0},
+        {"primary": [flou.risk.Threshold(5)], "seconds": -1.0},
+        {"primary": [flou.risk.Threshold(5)], "seconds": "60"},
+        {"primary": [flou.risk.Threshold(5)], "seconds": float("nan")},
+        {"primary": [flou.risk.Threshold(5)], "apriori": 3},
+        {"primary": [flou.risk.Threshold(5)], "apriori": ["keep"]},
+        {"primary": [flou.risk.Threshold(5)], "state": 1},
+        {"primary": [flou.risk.Threshold(5)], "rules": []},
+    ],
 }
+
+#: Methods that withhold cells of one table, and show no figure that is not the true one.
+WITHHOLDS = ("cell_suppression",)
 
 
 def keyed(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Microdata:
@@ -191,4 +229,5 @@ def shown(data: Any) -> pl.DataFrame:
     if isinstance(held, flou.TableSet):
         frames = [shown(t).with_columns(table=pl.lit(t.name)) for t in held]
         return pl.concat(frames, how="diagonal")
-    return held.public().shown_cells().with_columns(pl.col("count").cast(pl.Float64))
+    seen = held.public().shown_cells()  # tables of amounts may withhold their counts
+    return seen.with_columns(pl.col(name).cast(pl.Float64) for name in ("count", "value") if name in seen.columns)

@@ -94,7 +94,7 @@ _MEMBERS_PER_HOLDING: Final = 4
 def business_frame(n: int, rng: np.random.Generator) -> pl.DataFrame:
     """Draw ``n`` enterprises, one at least; the result depends on nothing but ``n`` and the state of ``rng``.
 
-    Only ``holding`` has nulls; they stand for "belongs to none".
+    An enterprise that belongs to no holding is its own: its ``holding`` is E and its own number.
     """
     eid = rng.permutation(n).astype(np.int64) + 1
     region, group = _draw_places(n, rng)
@@ -112,7 +112,7 @@ def business_frame(n: int, rng: np.random.Generator) -> pl.DataFrame:
             pl.Series("turnover", turnover),
             pl.Series("value_added", _draw_value_added(division, turnover, rng)),
             pl.Series("investment", _draw_investment(size, turnover, rng)),
-            _draw_holdings(size, rng),
+            _draw_holdings(eid, size, rng),
         ]
     )
 
@@ -166,7 +166,7 @@ def _draw_investment(size: Ints, turnover: Floats, rng: np.random.Generator) -> 
     return np.where(invests, amount, 0.0)
 
 
-def _draw_holdings(size: Ints, rng: np.random.Generator) -> pl.Series:
+def _draw_holdings(eid: Ints, size: Ints, rng: np.random.Generator) -> pl.Series:
     """The holding of each enterprise, drawn without regard to region and activity, so that holdings span both.
 
     Holdings follow a rank-size law: a few have many enterprises, many have one in this file.
@@ -177,4 +177,5 @@ def _draw_holdings(size: Ints, rng: np.random.Generator) -> pl.Series:
     members = draw_category(shares[None, :], np.zeros(size.size, dtype=np.int64), rng)
     # Numbers in no order: a low one must not say that the holding is large.
     names = tuple(f"H{number + 1:05d}" for number in rng.permutation(n_holdings))
-    return labelled("holding", np.where(held, members, n_holdings), (*names, None))
+    drawn = labelled("holding", np.where(held, members, n_holdings), (*names, None))
+    return drawn.to_frame().select(pl.coalesce("holding", pl.format("E{}", pl.Series(eid)))).to_series()

@@ -110,7 +110,7 @@ def census(n: int = 100_000, *, rng: int | np.random.Generator = 0) -> Microdata
 def business(n: int = 20_000, *, rng: int | np.random.Generator = 0) -> Microdata:
     """Enterprises for magnitude tables: region, activity and size; skewed amounts, some of them a holding's.
 
-    Amounts are in thousand euros. `holding` is null for an enterprise that belongs to none.
+    Amounts are in thousand euros. An enterprise that belongs to no holding is its own.
     """
     activities = [
         group for below in enterprises.ACTIVITY_TREE.values() for groups in below.values() for group in groups

@@ -228,6 +228,10 @@ class Protection(Method):
     needs_keys: ClassVar[bool] = False
     #: Whether it goes by the keys of records where there are some, so that a plan makes them if it can.
     uses_keys: ClassVar[bool] = False
+    #: Whether it protects one table alone: several are refused, for what they share would need to be treated alike.
+    one_table: ClassVar[bool] = False
+    #: Parameters that name a file to read, which is found beside the plan.
+    reads: ClassVar[tuple[str, ...]] = ()
     #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
     chooses_keys: ClassVar[bool] = False
 

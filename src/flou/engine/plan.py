@@ -19,6 +19,7 @@ from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.native import require_engine
+from flou.engine.places import within
 from flou.engine.plan_check import check_tables, require_tables
 from flou.engine.progress import Progress, listening
 from flou.engine.registry import STAGES, Stage
@@ -147,7 +148,7 @@ class Plan:
         """
         if progress is not None and not callable(progress):
             raise PlanError(f"progress= takes a function of (stage, done, total), not {progress!r}.")
-        with listening(progress):
+        with listening(progress), within(self.folder):
             if self.tables:
                 return carry_out_tables(self.steps, self.tables, self.record_keys, data, Secret.of(secret))
             if data_kind(data.data if isinstance(data, Release) else data) == "microdata":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flou.engine.errors import PlanError
+from flou.engine.errors import PlanError, listed
 from flou.engine.table_steps import require_order, works_on_tables
 
 if TYPE_CHECKING:
@@ -35,12 +35,30 @@ def check_tables(plan: Plan) -> None:
             'tables, such as method = "cell_key", D = 10, V = 5, js = 2. To look at a table that nothing protects, use '
             "flou table."
         )
+    _require_one_protection(plan)
     for word in ("rows_per_part", "database"):
         if getattr(output, word) is not None:
             raise PlanError(
                 f"[output] {word} is for records, but the plan publishes tables, each in a file: leave it out."
             )
     _require_changed_records(plan)
+
+
+def _require_one_protection(plan: Plan) -> None:
+    """What protects a table starts from its true figures, which a second step would not have."""
+    steps = [step for step in plan.steps if works_on_tables(step)]
+    if len(steps) > 1:
+        raise PlanError(
+            f"[[protect]] {steps[1].name()} stands after {steps[0].name()}, but a table is protected once, from its "
+            "true figures: the promises of one would not hold after the other. Leave one of them out, or make a plan "
+            "of each."
+        )
+    if steps[0].one_table and len(plan.tables) > 1:
+        raise PlanError(
+            f"[[protect]] {steps[0].name()} protects one table at a time, and the plan makes "
+            f"{listed([t.name for t in plan.tables])}: cells that tables share must be treated alike in all of them. "
+            "Make one table that holds the others as margins, or a plan for each of them if they share no cells."
+        )
 
 
 def require_tables(plan: Plan) -> None:

@@ -163,10 +163,11 @@ def _sha256(path: Path) -> str:
 
 
 def _inputs(done: Done) -> dict[str, str]:
-    """The data, schema and policy files, by their HMAC under the secret."""
+    """The data, schema and policy files and those that steps read, by their HMAC under the secret."""
     plan = done.plan
     assert plan.data is not None
     named = [plan.data.source, plan.data.schema, (plan.policy or {}).get("file")]
+    named += [getattr(step, parameter) for step in plan.steps for parameter in step.reads]
     files: list[Path] = []
     for name in (n for n in named if isinstance(n, str)):
         path = plan.folder / name

@@ -15,15 +15,16 @@ equally good patterns the method prefers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from flou.describe.table.apriori import Apriori, read_apriori
+from flou.describe.table.argus.apriori_file import read_hst
 from flou.describe.table.cells import Published
 from flou.describe.table.equations import table_equations
 from flou.describe.table.subtables import Subtables
@@ -31,25 +32,46 @@ from flou.describe.table.suppression import Audit, State, Suppression
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine.errors import DataError, Infeasible, listed
+from flou.engine.method import Measures
 from flou.engine.note import Note
+from flou.engine.parameters import Pairs
+from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect.table.protection import Promise, TableProtection
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
 from flou.protect.table.suppression.state import Unfinished, drop_state, fingerprint, load_state, save_state
+from flou.protect.table.suppression.whole_table import WholeTable
 from flou.risk.table.bounds.audit import Singletons, audit
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figures
-from flou.risk.table.bounds.whole_table import WholeTable
-from flou.risk.table.primary_rule import Sensitive
-from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
+from flou.risk.table.primary_rule import PrimaryRule, Sensitive, combine
 
 _MOST_LISTED = 5
 
 
-def _listed_tables(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
+def _rules(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    for rule in value:
+        if not isinstance(rule, PrimaryRule):
+            raise ValueError(
+                f"{type(rule).__name__} finds no sensitive cells: primary takes Threshold, Dominance, PPercent, PQ "
+                "and GroupDisclosure."
+            )
+    return value
+
+
+def _statements(value: object) -> object:
+    """The statements of a list as pairs; what is null is not said."""
+    if not isinstance(value, list | tuple):
+        return value
+    for one in value:
+        if not isinstance(one, Mapping | tuple) or not one:
+            raise ValueError(
+                f"apriori = {value!r}: each entry is a table of labels and what is said of the cell, such as "
+                '{region = "North", action = "keep"}.'
+            )
+    return tuple({k: v for k, v in one.items() if v is not None} if isinstance(one, Mapping) else one for one in value)
 
 
 class CellSuppression(TableProtection):
@@ -60,10 +82,16 @@ class CellSuppression(TableProtection):
 
     title: ClassVar[str] = "cell suppression"
     reference: ClassVar[str] = "fischetti2001"
+    one_table: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ("apriori",)
 
-    primary: PrimaryRules = Field((), description="rules that find sensitive cells; a cell is sensitive by any of them")
-    apriori: Annotated[str | tuple[dict[str, Any], ...] | None, BeforeValidator(_listed_tables)] = Field(
-        None, description="cells to protect, to keep or that cost more: a file, or a list of tables"
+    primary: Annotated[Measures, AfterValidator(_rules)] = Field(
+        (), description="rules that find sensitive cells; a cell is sensitive by any of them"
+    )
+    apriori: Annotated[str | tuple[Pairs, ...] | None, BeforeValidator(_statements)] = Field(
+        None,
+        description="cells to protect, to keep or that cost more: a file, or a list of tables",
+        json_schema_extra={"secret": True},  # it tells which cells are sensitive
     )
     search: Search = Field("auto", description='"modular" for few cells, "gauss" for very large tables')
     cost: Cost = Field("value", description="what counts as lost: value, count, rank, or the number of cells")
@@ -89,7 +117,7 @@ class CellSuppression(TableProtection):
 
     def _protected(self, table: Table, draw: Draws) -> Table:
         self._require_figures(table)
-        apriori = Apriori.none(table.n_cells) if self.apriori is None else read_apriori(self.apriori, table)
+        apriori = self._said(table)
         sensitive = self._sensitive(table, apriori)
         whole = WholeTable.of(table)
         task = self._task(whole, whole.spread_statements(apriori), whole.spread_sensitive(sensitive))
@@ -157,24 +185,45 @@ class CellSuppression(TableProtection):
                 "primary=[flou.risk.Threshold(5)], or apriori=."
             )
 
+    def _said(self, table: Table) -> Apriori:
+        """What the office says beforehand of single cells."""
+        if self.apriori is None:
+            return Apriori.none(table.n_cells)
+        if not isinstance(self.apriori, str):
+            return read_apriori([dict(one) for one in self.apriori], table)
+        file = located(self.apriori)
+        return read_hst(file, table) if file.suffix.lower() == ".hst" else read_apriori(file, table)
+
     def _sensitive(self, table: Table, apriori: Apriori) -> Sensitive:
-        """What the rules and the office hold sensitive, unless the office wants to show it."""
-        found = sensitive_cells(self.primary, apriori, table, self.show)
-        _refuse_kept(table, found.cells & apriori.keep)
-        return found
+        """What the rules and the office hold sensitive, without what the office calls safe."""
+        found = combine([rule for rule in self.primary if isinstance(rule, PrimaryRule)], table)
+        shown = shown_figures(table, self.show)
+        if found.levels and not set(found.levels) & set(shown):
+            raise DataError(
+                f"The rules speak of {listed(sorted(found.levels))} and the table shows {listed(shown)}: nothing that "
+                'is published is protected by them. Set show = "both", or use other rules.'
+            )
+        cells = (found.cells & ~apriori.safe) | apriori.protect
+        _refuse_kept(table, cells & apriori.keep)
+        because = found.because & ~apriori.safe[:, None]
+        reasons = found.reasons
+        if apriori.protect.any():
+            because = np.concatenate([because, apriori.protect[:, None]], axis=1)
+            reasons = (*reasons, "a-priori list")
+        return Sensitive(cells=cells, levels=found.levels, reasons=reasons, because=because)
 
     def _searched(self, whole: WholeTable, task: Task, how: Search) -> Pattern:
         table = whole.table
         start = np.zeros(table.n_cells, dtype=np.bool_)
         word = "" if self.state is None else fingerprint(task, how)
         if self.state is not None:
-            start = load_state(self.state, word, task.free)
+            start = load_state(str(located(self.state)), word, task.free)
         pattern = Pattern(task, start, self.seconds)
         try:
             pattern.search(how)
         except LimitReached:
             if self.state is not None:
-                save_state(self.state, word, pattern.hidden & ~task.primary & whole.is_listed)
+                save_state(str(located(self.state)), word, pattern.hidden & ~task.primary & whole.is_listed)
             kept = (
                 "name a file, state=, to go on from what was found"
                 if self.state is None
@@ -300,7 +349,8 @@ def _disclosed(table: Table) -> int:
 
 
 def _untrue(table: Table) -> int:
-    assert table.published is not None
+    if table.published is None:
+        return table.n_cells
     shown, wrong = ~table.published.hidden, 0
     if table.published.counted:
         true = table.true_counts if table.cells.weighted is None else table.cells.weighted

@@ -29,19 +29,27 @@ class CellSuppression(TableProtection):
     cost: str = "value"
     intervals: str = "levels"
     show: str = "count"
+    singletons: str = "levels"
+    seconds: float | None = None
+    state: str | None = None
 
     def _protected(self, table: flou.Table, draw: Any) -> flou.Table:
         FOUND["asked"] = self
         return suppress(table, show=self.show, found=FOUND["audit"], released=False)
 
 
-@pytest.fixture(autouse=True)
-def _by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern and an audit that are known beforehand, for what is printed of them."""
     monkeypatch.setattr(flou.protect, "CellSuppression", CellSuppression, raising=False)
     parser = SimpleNamespace(parse_rules=lambda text: [rule.strip() for rule in text.split(",")])
     monkeypatch.setitem(sys.modules, "flou.risk.table.rule_text", parser)
-    monkeypatch.setenv("COLUMNS", "80")
     FOUND["audit"] = audit()
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.fixture
@@ -50,6 +58,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "firms.csv"
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_what_is_printed(source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(monkeypatch, "table", source, *DIMS, "--suppress", "threshold(3), p%(10)") == 0
     said = capsys.readouterr().out
@@ -63,6 +72,7 @@ def test_what_is_printed(source: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert FOUND["asked"].primary == ["threshold(3)", "p%(10)"]
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(
     ("found", "said"),
     [
@@ -83,16 +93,19 @@ def test_what_the_audit_found(
     assert said in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_options_reach_the_method(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ("--suppress", "threshold(3)", "--suppress", "p%(10)", "--apriori", "known.hst", "--search", "gauss",
-               "--cost", "cells", "--intervals", "exact", "--show", "value", "--value", "turnover")  # fmt: skip
+               "--cost", "cells", "--intervals", "exact", "--show", "value", "--value", "turnover", "--singletons", "exact",
+               "--seconds", "60", "--state", "s.json")  # fmt: skip
     assert call(monkeypatch, "table", source, *DIMS, *options) == 0
     asked = FOUND["asked"]
     assert asked.primary == ["threshold(3)", "p%(10)"], "rules of several options are joined"
     given = (asked.apriori, asked.search, asked.cost, asked.intervals, asked.show)
     assert given == ("known.hst", "gauss", "cells", "exact", "value")
+    assert (asked.singletons, asked.seconds, asked.state) == ("exact", 60.0, "s.json")
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["region", "department", "sector", "value"] in lines, "counts are not published"
 
@@ -105,7 +118,10 @@ def test_files_and_drawings(
     made = ("--out", out, "--flags", "sdmx", "--html", public, "--language", "fr")
     assert call(monkeypatch, "table", source, *DIMS, *rules, *made) == 0
     held = pl.read_csv(out)
-    assert dict(held["flag"].value_counts().iter_rows()) == {"C": 10, "F": 11}
+    hidden = held.filter(pl.col("flag") == "C")
+    assert hidden.height == hidden["count"].null_count() == held["count"].null_count() > 2
+    assert set(held["flag"]) == {"C", "F"}
+    assert held.filter(pl.col("count") < 3).is_empty()
     page = public.read_text(encoding="utf-8")
     assert "case masquée pour secret statistique" in page
     assert "secret primaire" not in page
@@ -139,6 +155,57 @@ def test_what_is_refused(
     held = capsys.readouterr()
     assert said in " ".join((held.out + held.err).split())
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_census_by_one_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "census.csv"
+    dims = ("--dims", "area@1, gender, age@2")
+    assert call(monkeypatch, "table", "dataset:census(20000)", *dims, "--suppress", "threshold(5)", "--out", out) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    table = flou.datasets.census(20_000).tabulate(["area@1", "gender", "age@2"])
+    held = flou.protect.CellSuppression([flou.risk.Threshold(5)]).protect(table).data.suppression.counted()
+    assert held["primary"] == int(((table.true_counts > 0) & (table.true_counts < 5)).sum()) > 10
+    assert f"primary {held['primary']}, secondary {held['secondary']}, published {held['published']}" in said
+    assert "audited: 0 disclosed (by an outsider or any of " in said
+    seen = pl.read_csv(out)
+    assert seen.columns == ["area@1", "gender", "age@2", "count", "status"]
+    assert set(seen["status"]) == {"published", "suppressed"}
+    assert seen["count"].null_count() == held["primary"] + held["secondary"]
+
+
+def test_a_business_file_by_one_call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--dims", "region@*, activity@section", "--value", "turnover", "--holding", "holding")
+    assert call(monkeypatch, "table", "dataset:business(4000)", *options, "--suppress", "p%(10)") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "audited: 0 disclosed" in said
+    assert "the counts are not published: the sums alone are protected" in said
+
+
+def test_a_limit_keeps_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "search.json"
+    asked = ("table", "dataset:census(20000)", "--dims", "area@1, gender, age@2", "--suppress", "threshold(5)")
+    assert call(monkeypatch, *asked, "--seconds", "0.000001", "--state", state) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "The search reached its limit of 1e-06 s and proved nothing, so nothing is released." in said
+    assert "run again: it goes on from" in said
+    assert state.stat().st_mode & 0o077 == 0, "it tells which cells are sensitive"
+    assert call(monkeypatch, *asked, "--state", state, "--search", "gauss") == 2
+    assert "belongs to another table, or to other rules" in capsys.readouterr().err
+    assert call(monkeypatch, *asked, "--state", state) == 0
+    assert "audited: 0 disclosed" in capsys.readouterr().out
+
+
+def test_a_list_that_contradicts_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cells.csv").write_text("gender,marital,action\nfemale,widowed,keep\nfemale,widowed,protect\n")
+    asked = ("table", "dataset:census(2000)", "--dims", "gender, marital", "--suppress", "threshold(5)")
+    assert call(monkeypatch, *asked, "--apriori", tmp_path / "cells.csv") == 2
+    assert "female × widowed: protect (line 3) and keep (line 2)" in capsys.readouterr().err
 
 
 def test_an_unprotected_table_is_drawn_as_such(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,12 +34,15 @@ class Suppress:
     cost: str | None = None
     intervals: str | None = None
     show: str | None = None
+    singletons: str | None = None
+    seconds: float | None = None
+    state: str | None = None
 
     def protection(self) -> Protection | None:
         """The method, or None where no rule is given."""
         given = {
             name: value
-            for name in ("apriori", "search", "cost", "intervals", "show")
+            for name in ("apriori", "search", "cost", "intervals", "show", "singletons", "seconds", "state")
             if (value := getattr(self, name)) is not None
         }
         if not self.rules:

@@ -48,6 +48,18 @@ def table(
         Optional[str],  # noqa: UP045
         typer.Option("--show", help="What --suppress publishes: auto, both, value or count."),
     ] = None,
+    singletons: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--singletons", help="Protection from whoever is alone in a cell: levels, exact or off."),
+    ] = None,
+    seconds: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option("--seconds", help="Limit of --suppress; reached, nothing is released."),
+    ] = None,
+    state: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--state", help="File that keeps what was found within --seconds, to go on from."),
+    ] = None,
     record_keys: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--record-keys", help="Column of stored record keys; default: made from the id and the secret."),
@@ -84,7 +96,7 @@ def table(
         asked,
         protect,
         context.args,
-        suppress=Suppress(tuple(suppress or ()), apriori, search, cost, intervals, show),
+        suppress=Suppress(tuple(suppress or ()), apriori, search, cost, intervals, show, singletons, seconds, state),
         draw=Draw(html, internal, language),
         record_keys=record_keys,
         secret=secret,

@@ -103,7 +103,11 @@ class CellSuppression(TableProtection):
     )
     show: Show = Field("auto", description="figures that are published: sums of a table of amounts, else counts; both")
     seconds: float | None = Field(None, gt=0, description="limit of the search; reached, it raises")
-    state: str | None = Field(None, description="file that keeps what a search found when it reached its limit")
+    state: str | None = Field(
+        None,
+        description="file that keeps what a search found when it reached its limit",
+        json_schema_extra={"secret": True},  # a place on somebody's machine
+    )
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
         if isinstance(data, TableSet):

@@ -15,16 +15,15 @@ equally good patterns the method prefers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
-from flou.describe.table.apriori import Apriori, read_apriori
-from flou.describe.table.argus.apriori_file import read_hst
+from flou.describe.table.apriori import Apriori
 from flou.describe.table.cells import Published
 from flou.describe.table.equations import table_equations
 from flou.describe.table.subtables import Subtables
@@ -32,13 +31,12 @@ from flou.describe.table.suppression import Audit, State, Suppression
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine.errors import DataError, Infeasible, listed
-from flou.engine.method import Measures
 from flou.engine.note import Note
-from flou.engine.parameters import Pairs
 from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect.table.protection import Promise, TableProtection
+from flou.protect.table.statements import Rules, Statements, read_statements
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
 from flou.protect.table.suppression.state import Unfinished, drop_state, fingerprint, load_state, save_state
@@ -49,29 +47,6 @@ from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figu
 from flou.risk.table.primary_rule import PrimaryRule, Sensitive, combine
 
 _MOST_LISTED = 5
-
-
-def _rules(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    for rule in value:
-        if not isinstance(rule, PrimaryRule):
-            raise ValueError(
-                f"{type(rule).__name__} finds no sensitive cells: primary takes Threshold, Dominance, PPercent, PQ "
-                "and GroupDisclosure."
-            )
-    return value
-
-
-def _statements(value: object) -> object:
-    """The statements of a list as pairs; what is null is not said."""
-    if not isinstance(value, list | tuple):
-        return value
-    for one in value:
-        if not isinstance(one, Mapping | tuple) or not one:
-            raise ValueError(
-                f"apriori = {value!r}: each entry is a table of labels and what is said of the cell, such as "
-                '{region = "North", action = "keep"}.'
-            )
-    return tuple({k: v for k, v in one.items() if v is not None} if isinstance(one, Mapping) else one for one in value)
 
 
 class CellSuppression(TableProtection):
@@ -85,10 +60,8 @@ class CellSuppression(TableProtection):
     one_table: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("apriori",)
 
-    primary: Annotated[Measures, AfterValidator(_rules)] = Field(
-        (), description="rules that find sensitive cells; a cell is sensitive by any of them"
-    )
-    apriori: Annotated[str | tuple[Pairs, ...] | None, BeforeValidator(_statements)] = Field(
+    primary: Rules = Field((), description="rules that find sensitive cells; a cell is sensitive by any of them")
+    apriori: Statements = Field(
         None,
         description="cells to protect, to keep or that cost more: a file, or a list of tables",
         json_schema_extra={"secret": True},  # it tells which cells are sensitive
@@ -121,7 +94,7 @@ class CellSuppression(TableProtection):
 
     def _protected(self, table: Table, draw: Draws) -> Table:
         self._require_figures(table)
-        apriori = self._said(table)
+        apriori = read_statements(self.apriori, table)
         sensitive = self._sensitive(table, apriori)
         whole = WholeTable.of(table)
         task = self._task(whole, whole.spread_statements(apriori), whole.spread_sensitive(sensitive))
@@ -189,15 +162,6 @@ class CellSuppression(TableProtection):
                 "primary=[flou.risk.Threshold(5)], or apriori=."
             )
 
-    def _said(self, table: Table) -> Apriori:
-        """What the office says beforehand of single cells."""
-        if self.apriori is None:
-            return Apriori.none(table.n_cells)
-        if not isinstance(self.apriori, str):
-            return read_apriori([dict(one) for one in self.apriori], table)
-        file = located(self.apriori)
-        return read_hst(file, table) if file.suffix.lower() == ".hst" else read_apriori(file, table)
-
     def _sensitive(self, table: Table, apriori: Apriori) -> Sensitive:
         """What the rules and the office hold sensitive, without what the office calls safe."""
         found = combine([rule for rule in self.primary if isinstance(rule, PrimaryRule)], table)
@@ -241,7 +205,7 @@ class CellSuppression(TableProtection):
                 hidden=pattern.hidden[whole.places],
             ) from None
         if self.state is not None:
-            drop_state(self.state)
+            drop_state(str(located(self.state)))
         if pattern.failed:
             raise Infeasible(
                 f"{len({c for _, c, _ in pattern.failed}):,} sensitive cells cannot be protected whatever else is "

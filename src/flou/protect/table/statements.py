@@ -1,0 +1,61 @@
+"""What a suppression is told of single cells: the parameters that take rules and lists, and how lists are read.
+
+Rules are measures that find sensitive cells, as objects or as tables of a plan. A list is a file, which a plan names
+relative to itself (a CSV file, or an `.hst` of τ-ARGUS), or stands in the plan as one table a statement. What a list
+says is for the office alone: it tells which cells are sensitive, so that no report or manifest shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from flou.describe.table.apriori import Apriori, read_apriori
+from flou.describe.table.argus.apriori_file import read_hst
+from flou.describe.table.table import Table
+from flou.engine.method import Measures
+from flou.engine.parameters import Pairs
+from flou.engine.places import located
+from flou.risk.table.primary_rule import PrimaryRule
+
+
+def _only_rules(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    for rule in value:
+        if not isinstance(rule, PrimaryRule):
+            raise ValueError(
+                f"{type(rule).__name__} finds no sensitive cells: primary takes Threshold, Dominance, PPercent, PQ "
+                "and GroupDisclosure."
+            )
+    return value
+
+
+def _as_pairs(value: object) -> object:
+    """The statements of a list as pairs; what is null is not said."""
+    if not isinstance(value, list | tuple):
+        return value
+    for one in value:
+        if not isinstance(one, Mapping | tuple) or not one:
+            raise ValueError(
+                f"apriori = {value!r}: each entry is a table of labels and what is said of the cell, such as "
+                '{region = "North", action = "keep"}.'
+            )
+    return tuple({k: v for k, v in one.items() if v is not None} if isinstance(one, Mapping) else one for one in value)
+
+
+#: Rules that find sensitive cells.
+Rules = Annotated[Measures, AfterValidator(_only_rules)]
+
+#: A file that says something of single cells, or the statements themselves.
+Statements = Annotated[str | tuple[Pairs, ...] | None, BeforeValidator(_as_pairs)]
+
+
+def read_statements(said: str | tuple[tuple[tuple[str, Any], ...], ...] | None, table: Table) -> Apriori:
+    """What the office says beforehand of the cells of a table."""
+    if said is None:
+        return Apriori.none(table.n_cells)
+    if not isinstance(said, str):
+        return read_apriori([dict(one) for one in said], table)
+    file = located(said)
+    return read_hst(file, table) if file.suffix.lower() == ".hst" else read_apriori(file, table)

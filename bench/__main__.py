@@ -1,4 +1,4 @@
-"""`python -m bench [NAME …] [--data FOLDER]`: run benchmarks, print their tables and save them."""
+"""`python -m bench [NAME …] [--data FOLDER] [--peer PYTHON]`: run benchmarks, print their tables and save them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import importlib
 from pathlib import Path
 
 BENCHES = (
-    "frequencies", "risks", "large", "wide", "generalise", "perturb", "calibrate", "tables", "eliminate", "cluster",
-    "startup", "demo",
+    "frequencies", "risks", "large", "wide", "generalise", "perturb", "calibrate", "tables", "eliminate", "suppress",
+    "cluster", "startup", "demo",
 )  # fmt: skip
 
 
@@ -16,11 +16,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"which to run: {', '.join(BENCHES)} (default: all)")
     parser.add_argument("--data", type=Path, default=Path("build/bench"), help="folder for generated files")
+    parser.add_argument("--peer", type=Path, help="interpreter that has pytauargus, for suppress")
     options = parser.parse_args()
     for name in options.names or BENCHES:
         if name not in BENCHES:
             parser.error(f"there is no benchmark {name!r}; known: {', '.join(BENCHES)}")
-        importlib.import_module(f"bench.{name}").run(options.data)
+        asked = (options.data, options.peer) if name == "suppress" else (options.data,)
+        importlib.import_module(f"bench.{name}").run(*asked)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ LARGE = Instance("2-D nested 421 × 476", 4.0, 6, 1)
 #: By our notion of singletons: how pytauargus is asked.
 _ASKED = {"exact": "MOD(1,5,1,1,1)", "levels": "MOD(1,5,1,1,1)", "off": "MOD(1,5,0,0,0)"}
 #: Limits: wall seconds of one of our children; CPU seconds of pytauargus's search and audit.
-_OURS, _SEARCH, _AUDIT = 1800, 120, 120
+_OURS, _SEARCH, _AUDIT = 1800, 60, 120
 
 
 def child(job: dict[str, Any]) -> list[dict[str, Any]]:
@@ -94,6 +94,15 @@ def theirs(instance: Instance, folder: Path, peer: Path, asked: str) -> dict[str
         return found
 
 
+def compared(instance: Instance, folder: Path, peer: Path) -> dict[str, dict[str, Any]]:
+    """Both ways of asking pytauargus; with single contributors only where it ends without."""
+    alone, plain = _ASKED["exact"], _ASKED["off"]
+    found = {plain: theirs(instance, folder, peer, plain)}
+    over = found[plain].get("failed", "").startswith("more than")
+    found[alone] = {"failed": "not tried"} if over else theirs(instance, folder, peer, alone)
+    return found
+
+
 def _ratio(a: float, b: float) -> str:
     return f"{a / b:.2f}×" if b else ""
 
@@ -109,9 +118,9 @@ def beside(instance: Instance, notion: str, we: dict[str, Any], they: dict[str, 
             f"| {we['secondary']:,} | {we['value']:,.0f} |"
         )
     if they is None:
-        return line + " | | | | | | | | |"
+        return line + " | | | | | | | | | |"
     if "failed" in they:
-        return line + f" {they['failed']} | | | | | | | | |"
+        return line + f" {they['failed']} | | | | | | | | | |"
     audited = f"{they['audit']:.1f}" if "audit" in they else f"> {_AUDIT}"
     differ = f" ({they['differ']:,} primary cells differ)" if they["differ"] else ""
     line += f" {they['search']:.2f} | {audited} | {they['secondary']:,}{differ} | {they['value']:,.0f} |"
@@ -123,10 +132,11 @@ def beside(instance: Instance, notion: str, we: dict[str, Any], they: dict[str, 
         line += f" {least}{_ratio(we['cpu'], whole)} | {_ratio(we['secondary'], they['secondary'])} |"
         line += f" {_ratio(we['value'], they['value'])} |"
     if "unaudited" in they:
-        return line + f" {they['unaudited']} | |"
+        return line + f" {they['unaudited']} | | |"
+    n, value = they.get(f"mended_{notion}", (None, None))
     return line + (
         f" {they['outsider']:,} of {they['needs']:,}, {they['exact']:,} cells exactly "
-        f"| {they['lone_exact']:,} / {they['lone_levels']:,} |"
+        f"| {they['lone_exact']:,} / {they['lone_levels']:,} " + ("| |" if n is None else f"| {n:,}, {value:,.0f} |")
     )
 
 
@@ -152,8 +162,8 @@ def eliminated(instance: Instance, folder: Path) -> list[str]:
 
 _HEAD = [
     "| table | singletons | cells | primary | Flou, CPU s | MB | secondary | their value | peer: search | audit "
-    "| secondary | their value | CPU | cells | value | open to outsiders | to lone contributors |",
-    "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    "| secondary | their value | CPU | cells | value | open to outsiders | to lone contributors | mended |",
+    "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
 ]
 _GAUSS_HEAD = [
     "| table | intervals | singletons | cells | primary | CPU s | MB | secondary | their value | disclosed |",
@@ -174,7 +184,8 @@ def written(modular: list[str], gauss: list[str], programs: list[str], peer: str
             "sums; the whole step with its audit on our side, search and audit on the peer's. The ratios are ours to "
             "the peer's: CPU with audits, secondary cells, their value. Open: needs of primary cells (a bound "
             "upwards or downwards) that the peer's pattern leaves open by our audit; to lone contributors: cells "
-            'that are known exactly, and with levels ("exact" / "levels").',
+            'that are known exactly, and with levels ("exact" / "levels"). Mended: secondary cells and their value '
+            "when our search closes what the peer's pattern leaves open.",
             "",
             *_HEAD,
             *modular,
@@ -198,14 +209,11 @@ def run(folder: Path, peer: Path | None = None) -> None:
     named = ""
     programs = checked(20)
     for instance in INSTANCES:
-        asked: dict[str, dict[str, Any]] = {}
+        asked = {} if peer is None else compared(instance, folder, peer)
         for notion, words in _ASKED.items():
             we = ours(instance, folder, search="modular", singletons=notion)
-            if peer is not None and words not in asked:
-                asked[words] = theirs(instance, folder, peer, words)
-                if "version" in asked[words]:
-                    named = f"pytauargus {asked[words]['version']}"
             modular.append(beside(instance, notion, we, asked.get(words)))
+        named = next((f"pytauargus {found['version']}" for found in asked.values() if "version" in found), named)
         gauss += eliminated(instance, folder)
         # a run takes long: what is known so far can be read
         publish("suppress", written(modular, gauss, programs, named))

@@ -18,13 +18,11 @@ import polars as pl
 import flou
 from bench.suppress_tables import BUSINESS, RULES, Instance
 from flou.describe.table.apriori import Apriori
-from flou.describe.table.equations import table_equations
-from flou.describe.table.subtables import Subtables
 from flou.describe.table.suppression import State
 from flou.describe.table.table import Table
-from flou.risk.table.bounds.audit import audit, open_needs, questions
-from flou.risk.table.bounds.lone import lone_contributors
-from flou.risk.table.bounds.sides import make_sides
+from flou.protect.table.suppression.search import Pattern, Task
+from flou.protect.table.suppression.whole_table import WholeTable
+from flou.risk.table.bounds.audit import Singletons, audit, open_needs, questions
 from flou.risk.table.primary_rule import combine
 
 #: A run that takes longer is not repeated.
@@ -92,30 +90,45 @@ def read_pattern(table: Table, path: Path) -> tuple[dict[str, Any], Any]:
     return found, primary | secondary | ours
 
 
+def tasked(table: Table, singletons: Singletons) -> Task:
+    """What the search is asked for; the table lists all its cells."""
+    method = flou.protect.CellSuppression(primary=RULES, singletons=singletons)
+    return method._task(WholeTable.of(table), Apriori.none(table.n_cells), combine(RULES, table))
+
+
 def audited(table: Table, hidden: Any) -> dict[str, Any]:
     """What our audit leaves open in a pattern: to outsiders, and to whoever is alone in a cell."""
-    equations, subtables = table_equations(table), Subtables(table)
-    sensitive = combine(RULES, table)
-    apriori = Apriori.none(table.n_cells)
-    sides = make_sides(table, equations, sensitive, apriori, show="auto", intervals="levels", hides_zeros=False)
-    lone = lone_contributors(table, equations)
-    seen = audit(table, equations, sides, lone, hidden, sensitive.cells, subtables, "off")
+    task = tasked(table, "levels")
+    equations, sides, lone, subtables = task.equations, task.sides, task.lone, task.subtables
+    seen = audit(table, equations, sides, lone, hidden, task.primary, subtables, "off")
+    needed = pl.sum_horizontal(pl.col("needed_low", "needed_high").is_not_null())
     out: dict[str, Any] = {
         "needs": sum(side.needs.n for side in sides),
         "exact": seen.n_exact,
         "narrow": seen.n_narrow,
-        "outsider": seen.findings.select(pl.sum_horizontal(pl.col("needed_low", "needed_high").is_not_null()))
-        .sum()
-        .item(),
+        "outsider": int(seen.findings.select(needed).to_series().sum()),
     }
-    for notion in ("exact", "levels"):
-        n, before = 0, 0
+    notions: tuple[Singletons, ...] = ("exact", "levels")
+    for notion in notions:
+        n = 0
         for question in questions(equations, sides, lone, hidden, notion):
             shown, _ = open_needs(question, hidden, subtables)
             if question.onlookers.n > 1:
                 n += int((~shown[:, 1:] & question.asked[:, 1:]).any(axis=1).sum())
-                before = question.onlookers.n - 1
-        out[f"lone_{notion}"], out["alone"] = n, before
+        out[f"lone_{notion}"] = n
+    return out
+
+
+def mended(table: Table, hidden: Any) -> dict[str, Any]:
+    """A pattern with what our search adds until nothing is open, and without what that makes needless."""
+    out: dict[str, Any] = {}
+    notions: tuple[Singletons, ...] = ("off", "exact", "levels")
+    for notion in notions:
+        task = tasked(table, notion)
+        pattern = Pattern(task, hidden & ~task.primary, None)
+        pattern.search("modular")
+        secondary = pattern.hidden & ~task.primary
+        out[f"mended_{notion}"] = [int(secondary.sum()), float(table.true_values[secondary].sum())]
     return out
 
 
@@ -125,7 +138,8 @@ def main() -> None:
     if "pattern" in job:
         found, hidden = read_pattern(table, Path(job["pattern"]))
         print(json.dumps(found), flush=True)
-        print(json.dumps(audited(table, hidden)))
+        print(json.dumps(audited(table, hidden)), flush=True)
+        print(json.dumps(mended(table, hidden)))
     else:
         print(json.dumps(suppressed(table, job["options"])))
 

@@ -21,8 +21,8 @@ from flou.describe.table.apriori import Apriori
 from flou.describe.table.suppression import State
 from flou.describe.table.table import Table
 from flou.protect.table.suppression.search import Pattern, Task
-from flou.protect.table.suppression.whole_table import WholeTable
 from flou.risk.table.bounds.audit import Singletons, audit, open_needs, questions
+from flou.risk.table.bounds.whole_table import WholeTable
 from flou.risk.table.primary_rule import combine
 
 #: A run that takes longer is not repeated.

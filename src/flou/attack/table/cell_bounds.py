@@ -14,14 +14,14 @@ knows of single cells, unless that is stated (`apriori`). Tables whose shown fig
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from flou.attack.table.bounds_result import BoundsResult, Case
-from flou.describe.table.apriori import Apriori, read_apriori
+from flou.describe.table.apriori import Apriori
 from flou.describe.table.equations import table_equations
 from flou.describe.table.suppression import State
 from flou.describe.table.table import Table
@@ -31,7 +31,6 @@ from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
 from flou.engine.method import measured_on
 from flou.engine.note import Note
-from flou.engine.parameters import Pairs, as_tuple
 from flou.risk.table.bounds.audit import Singletons
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.seen_side import seen_sides, seen_table
@@ -39,6 +38,7 @@ from flou.risk.table.bounds.sides import Intervals, Show, make_sides
 from flou.risk.table.bounds.whole_table import WholeTable
 from flou.risk.table.primary_rule import Sensitive
 from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
+from flou.risk.table.statements import Statements, read_statements
 
 
 class CellBounds(Deduction):
@@ -56,8 +56,10 @@ class CellBounds(Deduction):
     primary: PrimaryRules = Field(
         (), description="rules that find sensitive cells; without any, primary cells must not be known exactly"
     )
-    apriori: str | Annotated[tuple[Pairs, ...], BeforeValidator(as_tuple)] | None = Field(
-        None, description="what is said of single cells, and known of them beforehand: a file, or a list of tables"
+    apriori: Statements = Field(
+        None,
+        description="what is said of single cells, and known of them beforehand: a file, or a list of tables",
+        json_schema_extra={"secret": True},  # it tells which cells are sensitive
     )
     intervals: Intervals = Field(
         "levels", description='bounds on either side, the width between them ("sliding"), or "exact" disclosure alone'
@@ -111,15 +113,9 @@ class CellBounds(Deduction):
             audit=found,
         )
 
-    def _apriori(self, table: Table) -> Apriori:
-        if self.apriori is None:
-            return Apriori.none(table.n_cells)
-        said = self.apriori if isinstance(self.apriori, str) else [dict(pairs) for pairs in self.apriori]
-        return read_apriori(said, table)
-
     def _as_held(self, table: Table) -> tuple[Case, tuple[Note, ...]]:
         """The case of a table that holds its true figures."""
-        show, apriori = self._shown(table), self._apriori(table)
+        show, apriori = self._shown(table), read_statements(self.apriori, table)
         sensitive, intervals = sensitive_cells(self.primary, apriori, table, show), self.intervals
         notes: tuple[Note, ...] = ()
         hidden = np.zeros(table.n_cells, dtype=np.bool_) if table.published is None else table.published.hidden
@@ -167,7 +163,7 @@ class CellBounds(Deduction):
         hidden = table.published.hidden
         whole = seen_table(table)
         equations = table_equations(whole.table)
-        sides = seen_sides(table, whole, equations, whole.spread_statements(self._apriori(table)))
+        sides = seen_sides(table, whole, equations, whole.spread_statements(read_statements(self.apriori, table)))
         asked = np.zeros(whole.table.n_cells, dtype=np.bool_)
         asked[whole.places] = hidden
         notes = (

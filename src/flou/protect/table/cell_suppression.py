@@ -36,15 +36,16 @@ from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect.table.protection import Promise, TableProtection
-from flou.protect.table.statements import Rules, Statements, read_statements
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
 from flou.protect.table.suppression.state import Unfinished, drop_state, fingerprint, load_state, save_state
-from flou.protect.table.suppression.whole_table import WholeTable
 from flou.risk.table.bounds.audit import Singletons, audit
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figures
-from flou.risk.table.primary_rule import PrimaryRule, Sensitive, combine
+from flou.risk.table.bounds.whole_table import WholeTable
+from flou.risk.table.primary_rule import Sensitive
+from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
+from flou.risk.table.statements import Statements, read_statements
 
 _MOST_LISTED = 5
 
@@ -60,7 +61,7 @@ class CellSuppression(TableProtection):
     one_table: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("apriori",)
 
-    primary: Rules = Field((), description="rules that find sensitive cells; a cell is sensitive by any of them")
+    primary: PrimaryRules = Field((), description="rules that find sensitive cells; a cell is sensitive by any of them")
     apriori: Statements = Field(
         None,
         description="cells to protect, to keep or that cost more: a file, or a list of tables",
@@ -163,22 +164,10 @@ class CellSuppression(TableProtection):
             )
 
     def _sensitive(self, table: Table, apriori: Apriori) -> Sensitive:
-        """What the rules and the office hold sensitive, without what the office calls safe."""
-        found = combine([rule for rule in self.primary if isinstance(rule, PrimaryRule)], table)
-        shown = shown_figures(table, self.show)
-        if found.levels and not set(found.levels) & set(shown):
-            raise DataError(
-                f"The rules speak of {listed(sorted(found.levels))} and the table shows {listed(shown)}: nothing that "
-                'is published is protected by them. Set show = "both", or use other rules.'
-            )
-        cells = (found.cells & ~apriori.safe) | apriori.protect
-        _refuse_kept(table, cells & apriori.keep)
-        because = found.because & ~apriori.safe[:, None]
-        reasons = found.reasons
-        if apriori.protect.any():
-            because = np.concatenate([because, apriori.protect[:, None]], axis=1)
-            reasons = (*reasons, "a-priori list")
-        return Sensitive(cells=cells, levels=found.levels, reasons=reasons, because=because)
+        """What the rules and the office hold sensitive."""
+        found = sensitive_cells(self.primary, apriori, table, self.show)
+        _refuse_kept(table, found.cells & apriori.keep)
+        return found
 
     def _searched(self, whole: WholeTable, task: Task, how: Search) -> Pattern:
         table = whole.table

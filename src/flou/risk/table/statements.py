@@ -1,6 +1,6 @@
-"""What a suppression is told of single cells: the parameters that take rules and lists, and how lists are read.
+"""What an office states of single cells: the parameter that takes a list, and how lists are read.
 
-Rules are measures that find sensitive cells, as objects or as tables of a plan. A list is a file, which a plan names
+A list is a file, which a plan names
 relative to itself (a CSV file, or an `.hst` of τ-ARGUS), or stands in the plan as one table a statement. What a list
 says is for the office alone: it tells which cells are sensitive, so that no report or manifest shows it.
 """
@@ -10,25 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import BeforeValidator
 
 from flou.describe.table.apriori import Apriori, read_apriori
 from flou.describe.table.argus.apriori_file import read_hst
 from flou.describe.table.table import Table
-from flou.engine.method import Measures
 from flou.engine.parameters import Pairs
 from flou.engine.places import located
-from flou.risk.table.primary_rule import PrimaryRule
-
-
-def _only_rules(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    for rule in value:
-        if not isinstance(rule, PrimaryRule):
-            raise ValueError(
-                f"{type(rule).__name__} finds no sensitive cells: primary takes Threshold, Dominance, PPercent, PQ "
-                "and GroupDisclosure."
-            )
-    return value
 
 
 def _as_pairs(value: object) -> object:
@@ -43,9 +31,6 @@ def _as_pairs(value: object) -> object:
             )
     return tuple({k: v for k, v in one.items() if v is not None} if isinstance(one, Mapping) else one for one in value)
 
-
-#: Rules that find sensitive cells.
-Rules = Annotated[Measures, AfterValidator(_only_rules)]
 
 #: A file that says something of single cells, or the statements themselves.
 Statements = Annotated[str | tuple[Pairs, ...] | None, BeforeValidator(_as_pairs)]

@@ -59,7 +59,7 @@ def _rows(result: BoundsResult) -> list[dict[str, Any]]:
     from flou.attack.table.bounds_result import _narrow, needed_bounds
 
     case, out = result._case, []
-    for number, side in enumerate(case.sides):
+    for number, side in enumerate(case.in_units):
         found = result._intervals(number)
         needed_low, needed_high = needed_bounds(side)
         narrow = _narrow(side, found)

@@ -62,6 +62,11 @@ class Case:
         """The cells that the table lists and does not show."""
         return np.flatnonzero(self.hidden & self.whole.is_listed)
 
+    @property
+    def in_units(self) -> list[Side]:
+        """The sides in the units of the table."""
+        return [side.in_units() for side in self.sides]
+
     def audited(self, singletons: Singletons) -> Audit:
         """What somebody can compute of the sensitive cells."""
         subtables = Subtables(self.table)
@@ -117,7 +122,7 @@ class BoundsResult(Result):
             raise DataError("This is a table as it was published: its true figures are not known.")
         still = np.unique([self._place(labels) for labels in known]).astype(np.int64)
         frames = []
-        for number, side in enumerate(case.sides):
+        for number, side in enumerate(case.in_units):
             if len(still):
                 found = case.intervals(side, still=still, workers=workers)
             else:
@@ -145,7 +150,7 @@ class BoundsResult(Result):
     def _intervals(self, number: int, workers: int | None = None) -> Intervals:
         if number not in self._computed:
             case = self._case
-            self._computed[number] = case.intervals(case.sides[number], workers=workers)
+            self._computed[number] = case.intervals(case.in_units[number], workers=workers)
         return self._computed[number]
 
     def _place(self, labels: Mapping[str, object]) -> int:

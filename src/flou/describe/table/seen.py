@@ -74,7 +74,9 @@ def public_table(table: Table) -> Table:
         cells = cells.with_changes(codes=np.stack([codes for _, codes in pruned], axis=1))
     if cells.coherent is not None:
         cells = cells.with_changes(possible=cells.coherent | (published.figure != 0))
-    return replace(table, dims=dims, cells=cells, published=published, suppression=None, n_unlisted_zeros=0, kin=Kin())
+    return replace(
+        table, dims=dims, cells=cells, published=published, suppression=None, n_unlisted_zeros=0, trail=None, kin=Kin()
+    )
 
 
 def reasons(table: Table, words: Words | None = None) -> list[str]:

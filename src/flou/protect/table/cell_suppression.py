@@ -48,6 +48,7 @@ from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
 from flou.risk.table.statements import Statements, read_statements
 
 _MOST_LISTED = 5
+_PROMISE = "no sensitive cell can be computed from the figures shown more closely than its protection levels allow"
 
 
 class CellSuppression(TableProtection):
@@ -90,8 +91,9 @@ class CellSuppression(TableProtection):
                 "share must be suppressed alike in all of them. Make one table that holds the others as margins."
             )
         outcome = super()._protect(data, draw)
-        counted = {**outcome.figures, **self._figures(outcome.data)}
-        return replace(outcome, figures=counted, details={"audit": outcome.data.suppression.audit})
+        held = outcome.data.suppression
+        figures = {**outcome.figures, "n_suppressed": int(held.hidden.sum())}
+        return replace(outcome, figures=figures, details={"audit": held.audit, **self._shares(outcome.data)})
 
     def _protected(self, table: Table, draw: Draws) -> Table:
         self._require_figures(table)
@@ -240,21 +242,23 @@ class CellSuppression(TableProtection):
             ),
         )
 
-    def _figures(self, table: Table) -> dict[str, Any]:
-        """How much is withheld; which of it is primary is for the office (`table.suppression`)."""
+    def _shares(self, table: Table) -> dict[str, Any]:
+        """How much of the whole is withheld: for the office, since it may tell the sum of the withheld cells."""
         assert table.suppression is not None
-        hidden = table.suppression.hidden
         value = table.cells.value if table.cells.value is not None else table.true_counts
         inner = Subtables(table).is_finest
         total = float(np.abs(value[inner]).sum())
-        return {
-            "n_suppressed": int(hidden.sum()),
-            "suppressed_share": float(np.abs(value[inner & hidden]).sum()) / total if total else 0.0,
-        }
+        share = float(np.abs(value[inner & table.suppression.hidden]).sum()) / total if total else 0.0
+        return {"suppressed_share": share}
 
     def _promises(self) -> Sequence[Promise]:
         return (
-            (Note("no sensitive cell can be computed more closely than its protection levels allow"), _disclosed),
+            (
+                Note(
+                    "no sensitive cell can be computed from the figures shown more closely than its protection levels allow"
+                ),
+                _disclosed,
+            ),
             (Note("every figure that is shown is the true one"), _untrue),
         )
 

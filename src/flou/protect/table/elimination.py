@@ -26,6 +26,14 @@ from flou.engine.errors import Infeasible, listed
 Flags = NDArray[np.bool_]
 
 
+class Unprotectable(Infeasible):
+    """Cells that can be recomputed whatever is suppressed, by their numbers."""
+
+    def __init__(self, message: str, *, best: object, next_step: str, cells: Ints) -> None:
+        super().__init__(message, best=best, next_step=next_step)
+        self.cells = cells
+
+
 def eliminate(
     equations: Equations,
     primary: Flags,
@@ -207,10 +215,11 @@ def _add_pivot(pivots: dict[int, dict[int, int]], row: dict[int, int], prime: in
 def _refuse(told: Flags, why: str) -> None:
     cells = np.flatnonzero(told)
     if len(cells):
-        raise Infeasible(
+        raise Unprotectable(
             f"{len(cells):,} sensitive cells {why}: cells {listed(cells.tolist())}.",
             best=f"{len(cells):,} cells that anybody can compute",
             next_step="Let more cells be suppressed: keep fewer ones, or do not show zeros around these.",
+            cells=cells,
         )
 
 

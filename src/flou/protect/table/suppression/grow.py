@@ -81,7 +81,9 @@ class Growth:
             self._reprice(beside[~self.hidden[beside]])
 
 
-def grow(growth: Growth, proven: Sequence[Proven], told: Callable[[int, int], None]) -> list[tuple[int, int]]:
+def grow(
+    growth: Growth, proven: Sequence[Proven], sliding: Sequence[bool], told: Callable[[int, int], None]
+) -> list[tuple[int, int]]:
     """Meet every need that has no witness; what cannot be met is returned by figure and number of the need."""
     todo = [(-one.needs.levels[k], f, k) for f, one in enumerate(proven) for k in np.flatnonzero(~one.is_met).tolist()]
     growth.watch(np.array([proven[f].needs.cells[k] for _, f, k in todo], dtype=np.int64))
@@ -92,7 +94,13 @@ def grow(growth: Growth, proven: Sequence[Proven], told: Callable[[int, int], No
         if one.witnesses[k] is not None:
             continue
         needs = one.needs
-        found = growth.meet(f, int(needs.cells[k]), int(needs.directions[k]), float(needs.levels[k]))
+        cell, level = int(needs.cells[k]), float(needs.levels[k])
+        found = growth.meet(f, cell, int(needs.directions[k]), level)
+        if found is None and sliding[f]:
+            # a width can lie below the true figure as well
+            found = growth.meet(f, cell, -int(needs.directions[k]), level)
+            if found is not None:
+                one.give(k, found)
         if found is None:
             failed.append((f, k))
             continue

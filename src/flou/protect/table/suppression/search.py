@@ -23,7 +23,7 @@ from flou.describe.table.cells import Floats, Ints
 from flou.describe.table.equations import Equations
 from flou.describe.table.subtables import Subtables
 from flou.engine.progress import tell
-from flou.protect.table.elimination import eliminate
+from flou.protect.table.elimination import Unprotectable, eliminate
 from flou.protect.table.suppression.grow import Growth, grow
 from flou.protect.table.suppression.prune import Proven, prune
 from flou.risk.table.bounds.audit import Singletons, questions
@@ -82,6 +82,8 @@ class Pattern:
         """Find the pattern."""
         if how == "gauss":
             self._eliminate()
+            if self.failed:
+                return
         fixed = self.hidden.copy()
         proven = self._grow(fixed)
         if not self.failed:
@@ -98,7 +100,10 @@ class Pattern:
         wanted = cells[np.lexsort((cells, -task.cost[cells], self.hidden[cells]))]
         known = [] if task.singletons == "off" else task.lone
         shown = ~(task.free | task.primary)
-        self.hidden |= eliminate(task.equations, task.primary, wanted, shown, zeros=task.empty, known=known)
+        try:
+            self.hidden |= eliminate(task.equations, task.primary, wanted, shown, zeros=task.empty, known=known)
+        except Unprotectable as problem:
+            self.failed = [(0, cell, 0) for cell in problem.cells.tolist()]
 
     def _grow(self, fixed: Mask) -> list[Proven]:
         task, proven = self.task, []
@@ -108,7 +113,7 @@ class Pattern:
             self.check_time()
             proven.append(Proven(side.view, side.needs.take(~shown[:, 0])))
         growth = self._growth()
-        failed = grow(growth, proven, self._told)
+        failed = grow(growth, proven, [side.sliding for side in task.sides], self._told)
         self.failed = [(f, int(proven[f].needs.cells[k]), 0) for f, k in failed]
         self.protects = np.where(growth.protects >= 0, growth.protects, self.protects)
         self.n_programs += growth.n_programs
@@ -145,7 +150,10 @@ class Pattern:
                 tell("single contributors", done, len(pairs))
                 still = onlookers.known[h - 1] if h else None
                 cell, direction = int(needs.cells[k]), int(needs.directions[k])
-                witness = growth.meet(question.number, cell, direction, float(needs.levels[k]), still)
+                level = float(needs.levels[k])
+                witness = growth.meet(question.number, cell, direction, level, still)
+                if witness is None and side.sliding:
+                    witness = growth.meet(question.number, cell, -direction, level, still)
                 if witness is None:
                     self.failed.append((question.number, cell, -1 if still is None else int(still[0])))
                     continue

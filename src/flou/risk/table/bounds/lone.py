@@ -2,8 +2,8 @@
 
 The only contributor to a cell knows what it holds; where cells nest, the same contributor is alone in several. A
 holding that is alone in cells far apart knows all of them (a multi-singleton): the table says which where it was
-tabulated with holdings. Sampled contributors do not know their weights, so in a weighted table nobody knows a cell by
-being alone.
+tabulated with holdings. Sampled contributors do not know their weights, so in a weighted table they know nothing by
+being alone, but for those who stand for themselves, with a weight of 1.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from flou.describe.table.equations import Equations
 from flou.describe.table.table import Table
 from flou.risk.table.threshold import contributors_of
 
+#: A weight that differs from 1 by less is none.
+_NO_WEIGHT = 1e-9
+
 
 def lone_contributors(table: Table, equations: Equations) -> list[Ints]:
     """The cells that each contributor is alone in: one array a contributor, in the order of their first cells."""
-    if table.cells.weighted is not None:
-        return []
     lone = contributors_of(table) == 1
+    if table.cells.weighted is not None:
+        lone &= np.abs(table.cells.weighted - 1) < _NO_WEIGHT
     cells = np.flatnonzero(lone)
     if not len(cells):
         return []

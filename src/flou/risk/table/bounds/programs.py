@@ -55,6 +55,13 @@ class Program:
         """The best columns; None where nothing satisfies the constraints."""
         self.solver.run()
         status = self.solver.getModelStatus()
+        if status not in (self._statuses.kOptimal, self._statuses.kInfeasible):
+            # figures of very different sizes: once more, with all that the solver has
+            self.solver.setOptionValue("presolve", "on")
+            self.solver.clearSolver()
+            self.solver.run()
+            self.solver.setOptionValue("presolve", "off")
+            status = self.solver.getModelStatus()
         if status == self._statuses.kOptimal:
             return np.array(self.solver.getSolution().col_value)
         if status in (self._statuses.kInfeasible, self._statuses.kUnboundedOrInfeasible):

@@ -1,7 +1,8 @@
 """The figures of a table that are published, as an intruder sees each of them, and what must stay possible of them.
 
 A table shows counts, sums, or both; suppressed cells withhold whatever it shows. Counts are whole; where empty cells
-are shown as empty, everybody knows that a suppressed one is not, so that it holds 1 at least. Sums are not below zero
+are shown as empty, everybody knows that a suppressed one is not, so that it holds 1 at least, and an estimate of a
+sample as much. Sums are not below zero
 where nothing in the table is. What else an intruder knows beforehand the office may state.
 """
 
@@ -37,6 +38,12 @@ class Side:
     #: Bounds that must be reached; of a `sliding` one, upwards, it suffices that the interval is so wide.
     needs: Needs
     sliding: bool
+
+    def in_units(self) -> Side:
+        """The same in the units of the table."""
+        by = 1 / self.view.scale
+        needs = Needs(self.needs.cells, self.needs.directions, self.needs.levels * by)
+        return replace(self, view=self.view.scaled(by), needs=needs)
 
     def take(self, chosen: NDArray[np.bool_]) -> Side:
         """The same with some of the needs."""
@@ -94,7 +101,8 @@ def _view(table: Table, equations: Equations, figure: Figure, hides_zeros: bool)
         low = np.full(n, -np.inf if has_negatives(table) else 0.0)
         whole = False
     elif table.cells.weighted is not None:
-        figures, low, whole = table.cells.weighted, np.zeros(n), False
+        figures, whole = table.cells.weighted, False
+        low = np.zeros(n) if hides_zeros else np.minimum(figures, 1.0)
     else:
         figures, whole = table.true_counts.astype(np.float64), True
         low = np.zeros(n) if hides_zeros else np.minimum(figures, 1.0)

@@ -27,8 +27,16 @@ class WholeTable:
 
     @classmethod
     def of(cls, table: Table) -> WholeTable:
-        """The table with the margins above its cells."""
-        return cls(*completed(table))
+        """The table with the margins above its cells, in the order of their labels.
+
+        Ties are settled by the order of cells, which must not be that of somebody's file.
+        """
+        full, places = completed(table)
+        labels = full.labels()
+        order = labels.select(pl.arg_sort_by(labels.columns)).to_series().to_numpy().astype(np.int64)
+        back = np.empty(len(order), dtype=np.int64)
+        back[order] = np.arange(len(order))
+        return cls(full.with_changes(cells=full.cells.take(order), published=None, suppression=None), back[places])
 
     @cached_property
     def is_listed(self) -> NDArray[np.bool_]:

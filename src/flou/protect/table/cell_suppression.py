@@ -253,12 +253,7 @@ class CellSuppression(TableProtection):
 
     def _promises(self) -> Sequence[Promise]:
         return (
-            (
-                Note(
-                    "no sensitive cell can be computed from the figures shown more closely than its protection levels allow"
-                ),
-                _disclosed,
-            ),
+            (Note(_PROMISE), _disclosed),
             (Note("every figure that is shown is the true one"), _untrue),
         )
 

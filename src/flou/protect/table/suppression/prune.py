@@ -76,7 +76,7 @@ def prune(
 ) -> tuple[NDArray[np.bool_], int]:
     """The pattern without secondary cells that can go, and how many programs that took; witnesses are replaced."""
     hidden = hidden.copy()
-    kept = [Among(one.view, subtables, hidden) for one in proven]
+    kept = [Among(one.view, subtables, hidden, patient=False) for one in proven]
     secondary = np.flatnonzero(hidden & ~primary)
     matrix, columns = proven[0].view.matrix, proven[0].view.columns
     needed = np.zeros(len(hidden), dtype=np.bool_)

@@ -14,7 +14,8 @@ from flou.risk.table.bounds.view import View, Witness
 class Among:
     """Programs among the cells that are suppressed; some of these may be held still."""
 
-    def __init__(self, view: View, subtables: Subtables, hidden: NDArray[np.bool_]) -> None:
+    def __init__(self, view: View, subtables: Subtables, hidden: NDArray[np.bool_], *, patient: bool = True) -> None:
+        self._patient = patient
         self._view, self._subtables, self._hidden = view, subtables, hidden.copy()
         self._gone = np.zeros(len(hidden), dtype=np.bool_)
         self._programs: dict[int | None, Deviations] = {}
@@ -64,6 +65,6 @@ class Among:
 
     def _made(self, inside: Ints) -> Deviations:
         cells = inside[self._hidden[inside]]
-        program = Deviations(self._view, cells, np.ones(len(cells)))
+        program = Deviations(self._view, cells, np.ones(len(cells)), patient=self._patient)
         program.hold_still(np.flatnonzero(self._gone))
         return program

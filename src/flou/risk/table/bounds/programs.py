@@ -75,7 +75,9 @@ class Program:
 class Deviations:
     """The deviations among some cells, of which those that cost least are asked for."""
 
-    def __init__(self, view: View, cells: Ints, cost: Floats) -> None:
+    def __init__(self, view: View, cells: Ints, cost: Floats, *, patient: bool = True) -> None:
+        #: Whether whole deviations are searched for where programs find fractions alone.
+        self.patient = patient
         self.view, self.cells, self._cost = view, cells, cost.copy()
         self._still = np.zeros(len(cells), dtype=np.bool_)
         self._n = len(cells)
@@ -130,13 +132,31 @@ class Deviations:
     def least(self, cell: int, direction: int, level: float) -> Witness | None:
         """The cheapest deviation that moves a cell by a level, up or down; None where there is none.
 
-        A cell that is held still is let go by the question.
+        A cell that is held still is let go by the question. Of whole figures it is nearly the cheapest: fractions prove
+        nothing of counts. They come of cells that can take a part of the level alone, so it is asked without these.
         """
+        room = (self._up if direction > 0 else self._down)[self._place[cell]]
+        found = self._solved(cell, direction, level) if level <= room else None
+        if found is None or not self.view.whole:
+            return found if found is not None and found.holds(self.view, level) else None
+        whole = whole_multiple(found, self.view)
+        if whole is None:
+            self._set_bounds(np.where(self._up >= level, self._up, 0.0), np.where(self._down >= level, self._down, 0.0))
+            found = self._solved(cell, direction, level)
+            self._set_bounds(self._up, self._down)
+            whole = None if found is None else whole_multiple(found, self.view)
+        if whole is not None or not self.patient:
+            return whole
+        return whole_deviation(self.view, self.cells[~self._still], self._cost[~self._still], cell, direction, level)
+
+    def _set_bounds(self, up: Floats, down: Floats) -> None:
+        where = np.arange(2 * self._n, dtype=np.int32)
+        most = np.concatenate([np.where(self._still, 0.0, up), np.where(self._still, 0.0, down)])
+        self._solver.changeColsBounds(len(where), where, np.zeros(len(where)), most)
+
+    def _solved(self, cell: int, direction: int, level: float) -> Witness | None:
         self.n_asked += 1
         n, at = self._n, int(self._place[cell])
-        room = self._up[at] if direction > 0 else self._down[at]
-        if level > room:
-            return None
         moving, other = (at, at + n) if direction > 0 else (at + n, at)
         self._solver.changeColBounds(moving, level, level)
         self._solver.changeColBounds(other, 0.0, 0.0)
@@ -148,11 +168,4 @@ class Deviations:
         moves = found[:n] - found[n:]
         moved = np.flatnonzero(np.abs(moves) > _DUST * level)
         order = np.argsort(self.cells[moved], kind="stable")
-        witness = Witness(self.cells[moved][order], moves[moved][order])
-        if not self.view.whole:
-            return witness if witness.holds(self.view, level) else None
-        # fractions prove nothing of counts
-        whole = whole_multiple(witness, self.view)
-        return whole or whole_deviation(
-            self.view, self.cells[~self._still], self._cost[~self._still], cell, direction, level
-        )
+        return Witness(self.cells[moved][order], moves[moved][order])

@@ -72,6 +72,8 @@ def test_the_example_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     manifest = json.loads((out / "internal" / "manifest.json").read_text())
     assert "cells.csv" in manifest["inputs"], "the list is an input like the others, by its HMAC"
     assert "cells.csv" not in manifest["plan"], "and is not named to those who see the settings"
+    attack = next(r for r in manifest["results"] if r["method"] == "cell_bounds")
+    assert (attack["value"], attack["figures"]["n_sensitive"]) == (0, 71), "with the cell of the list"
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "again") == 0
     assert tree(out / "public") == tree(tmp_path / "again" / "public"), "byte for byte"
 

@@ -37,6 +37,8 @@ class Method(Parameters):
     reference: ClassVar[str] = ""
     #: Short name for people, in English; translated by the report.
     title: ClassVar[str] = ""
+    #: Parameters that name a file to read, which is found beside the plan.
+    reads: ClassVar[tuple[str, ...]] = ()
     #: Kinds of data it accepts.
     takes: ClassVar[tuple[DataKind, ...]] = ("microdata",)
 
@@ -230,8 +232,6 @@ class Protection(Method):
     uses_keys: ClassVar[bool] = False
     #: Whether it protects one table alone: several are refused, for what they share would need to be treated alike.
     one_table: ClassVar[bool] = False
-    #: Parameters that name a file to read, which is found beside the plan.
-    reads: ClassVar[tuple[str, ...]] = ()
     #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
     chooses_keys: ClassVar[bool] = False
 

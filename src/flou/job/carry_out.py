@@ -13,6 +13,7 @@ from flou.describe.profile import Profile
 from flou.engine.errors import PlanError
 from flou.engine.method import require_columns
 from flou.engine.note import Note
+from flou.engine.places import within
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress, listening, tell
 from flou.engine.release import Release
@@ -76,7 +77,7 @@ def carry_out(
 ) -> Done:
     """Run every section of a plan; nothing is written. `since`: a former run's folder, to compare the file with."""
     former = Profile.load(since) if since is not None else None
-    with listening(progress):
+    with listening(progress), within(plan.folder):
         clock = _Clock()
         policy = Policy.of_plan(plan.policy, plan.folder) if plan.policy is not None else None
         if policy is not None:

@@ -163,13 +163,14 @@ def _sha256(path: Path) -> str:
 
 
 def _inputs(done: Done) -> dict[str, str]:
-    """The data, schema and policy files and those that steps read, by their HMAC under the secret."""
+    """The data, schema and policy files and those that methods read, by their HMAC under the secret."""
     plan = done.plan
     assert plan.data is not None
     named = [plan.data.source, plan.data.schema, (plan.policy or {}).get("file")]
-    named += [getattr(step, parameter) for step in plan.steps for parameter in step.reads]
+    methods = (*plan.steps, *plan.measures, *plan.attacks, *plan.comparisons)
+    named += [getattr(method, parameter) for method in methods for parameter in method.reads]
     files: list[Path] = []
-    for name in (n for n in named if isinstance(n, str)):
+    for name in dict.fromkeys(n for n in named if isinstance(n, str)):
         path = plan.folder / name
         files += [path] if path.is_file() else sorted(path.glob("*.parquet")) if path.is_dir() else _matching(path)
     return {os.path.relpath(p, plan.folder): done.secret.identify(p) for p in files}

@@ -52,6 +52,7 @@ class CellBounds(Deduction):
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "bounds of suppressed cells"
     reference: ClassVar[str] = "fischetti2001"
+    reads: ClassVar[tuple[str, ...]] = ("apriori",)
 
     primary: PrimaryRules = Field(
         (), description="rules that find sensitive cells; without any, primary cells must not be known exactly"

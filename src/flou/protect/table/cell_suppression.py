@@ -197,12 +197,13 @@ class CellSuppression(TableProtection):
             ) from None
         if self.state is not None:
             drop_state(str(located(self.state)))
-        if pattern.failed:
+        failed = sorted({cell for _, cell, _ in pattern.failed})
+        if failed:
             raise Infeasible(
-                f"{len({c for _, c, _ in pattern.failed}):,} sensitive cells cannot be protected whatever else is "
-                f"suppressed: {_names(table, [c for _, c, _ in pattern.failed])}.",
-                best=f"a pattern of {int((pattern.hidden & whole.is_listed).sum()):,} cells that protects the others",
-                next_step="Keep fewer cells, let the rules ask for less, or coarsen the table.",
+                f"Sensitive cells that cannot be protected whatever else is suppressed: {len(failed):,} of "
+                f"{int(task.primary.sum()):,}, {_names(table, failed)}.",
+                best=f"a pattern of {int((pattern.hidden & whole.is_listed).sum()):,} cells, not safe for these",
+                next_step="Keep fewer cells, state wider bounds, let the rules ask for less, or coarsen the table.",
             )
         return pattern
 

@@ -84,7 +84,8 @@ class Pattern:
             self._eliminate()
             if self.failed:
                 return
-        fixed = self.hidden.copy()
+        # what an earlier search found is taken up first, and pruned like the rest; what elimination found stays
+        fixed = self.hidden.copy() if how == "gauss" else self.task.primary | self.task.unlisted
         proven = self._grow(fixed)
         if not self.failed:
             if how == "modular":

@@ -77,11 +77,13 @@ def questions(
         for number, cell, rest in most:
             own[cell, number + 1] = True
             others[cell] = rest
+        # where the others give nothing there is nothing of theirs to find
+        nothing = others < NEARLY**2
         asked = ~own[side.needs.cells]
         asked[:, 0] = False
         out.append(Question(i, side.eased(np.full(n, part)), onlookers, asked))
         if most:
-            apart = np.asarray(own[side.needs.cells].any(axis=1))
+            apart = np.asarray(own[side.needs.cells].any(axis=1)) & ~nothing[side.needs.cells]
             eased = side.take(apart).eased(part * others)
             out.append(Question(i, eased, onlookers, own[eased.needs.cells]))
     return out

@@ -139,15 +139,28 @@ class Deviations:
         found = self._solved(cell, direction, level) if level <= room else None
         if found is None or not self.view.whole:
             return found if found is not None and found.holds(self.view, level) else None
-        whole = whole_multiple(found, self.view)
-        if whole is None:
-            self._set_bounds(np.where(self._up >= level, self._up, 0.0), np.where(self._down >= level, self._down, 0.0))
-            found = self._solved(cell, direction, level)
-            self._set_bounds(self._up, self._down)
-            whole = None if found is None else whole_multiple(found, self.view)
+        whole = whole_multiple(found, self.view) or self._in_steps(cell, direction, level, 1)
+        whole = whole or (self._in_steps(cell, direction, level, round(level)) if level > 1 else None)
         if whole is not None or not self.patient:
             return whole
         return whole_deviation(self.view, self.cells[~self._still], self._cost[~self._still], cell, direction, level)
+
+    def _in_steps(self, cell: int, direction: int, level: float, steps: int) -> Witness | None:
+        """A whole deviation in equal steps, each by cells that can take all of it."""
+        moves, each = np.zeros(self.view.n_cells), round(level) / steps
+        for _ in range(steps):
+            up, down = self._up - moves[self.cells], self._down + moves[self.cells]
+            self._set_bounds(np.where(up >= each, up, 0.0), np.where(down >= each, down, 0.0))
+            found = self._solved(cell, direction, each)
+            step = None if found is None else whole_multiple(found, self.view, most=1)
+            if step is None:
+                break
+            moves[step.cells] += step.moves
+        self._set_bounds(self._up, self._down)
+        if step is None:
+            return None
+        moved = np.flatnonzero(moves)
+        return Witness(moved, moves[moved])
 
     def _set_bounds(self, up: Floats, down: Floats) -> None:
         where = np.arange(2 * self._n, dtype=np.int32)

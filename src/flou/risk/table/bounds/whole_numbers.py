@@ -17,7 +17,7 @@ from flou.risk.table.bounds.view import View, Witness
 #: Cells move by so many times the level at most: enough in practice, and what is found within it is valid.
 _REACH = 20
 #: The solver's own measure of work.
-_WORK = 1.0
+_WORK = 5.0
 #: Costs become whole numbers with so many steps.
 _STEPS = 1_000_000
 

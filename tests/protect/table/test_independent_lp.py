@@ -65,7 +65,7 @@ def test_counts(number: int) -> None:
     assert n_programs == 2 * n_primary
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", [0, 2])
 @pytest.mark.parametrize("singletons", ["exact", "levels"])
 def test_whoever_is_alone(number: int, singletons: str) -> None:
     records, dims = drawn(number)

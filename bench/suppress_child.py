@@ -120,7 +120,7 @@ def audited(table: Table, hidden: Any) -> dict[str, Any]:
 
 
 def mended(table: Table, hidden: Any) -> dict[str, Any]:
-    """A pattern with what our search adds until nothing is open, and without what that makes needless."""
+    """A pattern with what our search adds until nothing is open; none of it is taken away."""
     out: dict[str, Any] = {}
     notions: tuple[Singletons, ...] = ("off", "exact", "levels")
     for notion in notions:

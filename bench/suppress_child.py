@@ -90,15 +90,20 @@ def read_pattern(table: Table, path: Path) -> tuple[dict[str, Any], Any]:
     return found, primary | secondary | ours
 
 
-def tasked(table: Table, singletons: Singletons) -> Task:
-    """What the search is asked for; the table lists all its cells."""
+def tasked(table: Table, hidden: Any, singletons: Singletons) -> tuple[Table, Any, Task]:
+    """What the search is asked for, on the table as it sees it; a pattern is carried over to that order of cells."""
     method = flou.protect.CellSuppression(primary=RULES, singletons=singletons)
-    return method._task(WholeTable.of(table), Apriori.none(table.n_cells), combine(RULES, table))
+    whole = WholeTable.of(table)
+    statements, sensitive = Apriori.none(table.n_cells), combine(RULES, table)
+    task = method._task(whole, whole.spread_statements(statements), whole.spread_sensitive(sensitive))
+    carried = whole.unseen(hidden)
+    assert not (task.primary & ~carried).any(), "the pattern and the table are not in the same order"
+    return whole.table, carried, task
 
 
 def audited(table: Table, hidden: Any) -> dict[str, Any]:
     """What our audit leaves open in a pattern: to outsiders, and to whoever is alone in a cell."""
-    task = tasked(table, "levels")
+    table, hidden, task = tasked(table, hidden, "levels")
     equations, sides, lone, subtables = task.equations, task.sides, task.lone, task.subtables
     seen = audit(table, equations, sides, lone, hidden, task.primary, subtables, "off")
     needed = pl.sum_horizontal(pl.col("needed_low", "needed_high").is_not_null())
@@ -124,11 +129,11 @@ def mended(table: Table, hidden: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     notions: tuple[Singletons, ...] = ("off", "exact", "levels")
     for notion in notions:
-        task = tasked(table, notion)
-        pattern = Pattern(task, hidden & ~task.primary, None)
+        whole, carried, task = tasked(table, hidden, notion)
+        pattern = Pattern(task, carried & ~task.primary, None)
         pattern.search("modular")
         secondary = pattern.hidden & ~task.primary
-        out[f"mended_{notion}"] = [int(secondary.sum()), float(table.true_values[secondary].sum())]
+        out[f"mended_{notion}"] = [int(secondary.sum()), float(whole.true_values[secondary].sum())]
     return out
 
 

@@ -1,6 +1,6 @@
 """Growing a pattern from the sensitive cells until every need has a witness.
 
-Needs are taken by their levels, highest first, and each gets the cheapest deviation given what is suppressed by then.
+Needs are taken by their levels, and each gets the cheapest deviation given what is suppressed by then.
 An equation that holds one suppressed cell alone must get a second one, whatever the deviation: cells that would serve
 several such equations at once are offered at a discount, which saves cells that pruning could not find again.
 """
@@ -22,15 +22,15 @@ Mask = NDArray[np.bool_]
 
 #: What a cell costs that is suppressed already, as a part of the least cost: short ways are preferred.
 _NEXT_TO_NOTHING = 1e-6
-#: What a cell costs less that serves all of its equations.
-_DISCOUNT = 0.6
 
 
 class Growth:
     """A pattern while it grows: what is suppressed, for the sake of which cell, and what cells cost."""
 
-    def __init__(self, views: Sequence[View], subtables: Subtables, hidden: Mask, free: Mask, cost: Floats) -> None:
-        self.hidden, self.cost = hidden.copy(), cost
+    def __init__(
+        self, views: Sequence[View], subtables: Subtables, hidden: Mask, free: Mask, cost: Floats, discount: float
+    ) -> None:
+        self.hidden, self.cost, self._discount = hidden.copy(), cost, discount
         #: For each cell that was added the cell that it was added for.
         self.protects = np.full(len(hidden), -1, dtype=np.int64)
         self._view = views[0]
@@ -55,7 +55,7 @@ class Growth:
     def _reprice(self, cells: Ints) -> None:
         lines = self._view.columns[:, cells]
         served = abs(lines).T @ self._lonely.astype(np.float64)
-        price = self.cost[cells] * (1 - _DISCOUNT * served / self._n_equations[cells])
+        price = self.cost[cells] * (1 - self._discount * served / self._n_equations[cells])
         for one in self.patterns:
             one.set_cost(cells, price)
 
@@ -65,6 +65,17 @@ class Growth:
         if witness is not None:
             self._add(witness.cells[~self.hidden[witness.cells]], cell)
         return witness
+
+    def suppress(self, cells: Ints, cell: int) -> None:
+        """Suppress cells for the sake of one."""
+        self._add(cells[~self.hidden[cells]], cell)
+
+    def publish(self, cell: int) -> None:
+        """A cell is not needed any more."""
+        self.hidden[cell] = False
+        self.protects[cell] = -1
+        for one in self.patterns:
+            one.set_cost(np.array([cell]), self.cost[[cell]])
 
     def _add(self, cells: Ints, cell: int) -> None:
         if not len(cells):
@@ -82,10 +93,18 @@ class Growth:
 
 
 def grow(
-    growth: Growth, proven: Sequence[Proven], sliding: Sequence[bool], told: Callable[[int, int], None]
+    growth: Growth,
+    proven: Sequence[Proven],
+    sliding: Sequence[bool],
+    told: Callable[[int, int], None],
+    *,
+    highest_first: bool = True,
 ) -> list[tuple[int, int]]:
     """Meet every need that has no witness; what cannot be met is returned by figure and number of the need."""
-    todo = [(-one.needs.levels[k], f, k) for f, one in enumerate(proven) for k in np.flatnonzero(~one.is_met).tolist()]
+    sign = -1 if highest_first else 1
+    todo = [
+        (sign * one.needs.levels[k], f, k) for f, one in enumerate(proven) for k in np.flatnonzero(~one.is_met).tolist()
+    ]
     growth.watch(np.array([proven[f].needs.cells[k] for _, f, k in todo], dtype=np.int64))
     failed = []
     for done, (_, f, k) in enumerate(sorted(todo)):

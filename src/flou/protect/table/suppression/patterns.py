@@ -70,8 +70,13 @@ class Patterns:
             self._n_forgotten += self._programs.pop(key).n_asked
             del self._behind[key]
 
-    def cheapest(self, cell: int, direction: int, level: float, still: Ints | None = None) -> Witness | None:
-        """The cheapest deviation that moves a cell by a level while some others stand still; None where none is."""
+    def cheapest(
+        self, cell: int, direction: int, level: float, still: Ints | None = None, *, patient: bool = True
+    ) -> Witness | None:
+        """The cheapest deviation that moves a cell by a level while some others stand still; None where none is.
+
+        Who is not patient goes without whole deviations that take a search of their own.
+        """
         key: Key = (int(self._subtables.of_cell[cell]),)
         while True:
             if key and self._size(key) > _NEARLY_ALL * len(self._all):
@@ -79,6 +84,7 @@ class Patterns:
             program = self._program(key)
             if still is not None:
                 program.hold_still(still)
+            program.patient = patient
             found = program.least(cell, direction, level)
             better = () if not key or found is None else self._better(program, still)
             if still is not None:

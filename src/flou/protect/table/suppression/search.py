@@ -1,7 +1,8 @@
 """The searches for a pattern, and which of them is taken.
 
-    modular   what the primary cells do not protect among themselves gets the cheapest deviations (`patterns`), and what
-              became redundant is published again (`prune`): few cells, for tables of up to some ten thousand
+    modular   what the primary cells do not protect among themselves gets the cheapest deviations (`patterns`), what
+              became redundant is published again (`prune`), dear cells are exchanged for cheaper ones (`exchange`):
+              few cells, for tables of up to some ten thousand; of small tables the best of some patterns
     gauss     elimination (Langsrud 2024), which sees exact disclosure alone and is fast at any size; where levels ask
               for more than it gives, deviations are added as above
 
@@ -24,11 +25,12 @@ from flou.describe.table.equations import Equations
 from flou.describe.table.subtables import Subtables
 from flou.engine.progress import tell
 from flou.protect.table.elimination import Unprotectable, eliminate
+from flou.protect.table.suppression.exchange import exchange
 from flou.protect.table.suppression.grow import Growth, grow
 from flou.protect.table.suppression.prune import Proven, prune
 from flou.risk.table.bounds.audit import Singletons, questions
 from flou.risk.table.bounds.certify import certify
-from flou.risk.table.bounds.needs import outsider
+from flou.risk.table.bounds.needs import Needs, outsider
 from flou.risk.table.bounds.sides import Side
 
 Search = Literal["auto", "modular", "gauss"]
@@ -36,6 +38,27 @@ Mask = NDArray[np.bool_]
 
 #: Up to so many cells the better pattern is worth its programs.
 MODULAR_CELLS = 60_000
+#: Exchanging dear cells for cheaper ones takes so many programs, times the cells of each.
+_EXCHANGES = 50_000
+#: A pattern that took no more programs than this is cheap: others are tried.
+_CHEAP = 250
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a pattern is grown: what cells cost less that serve several equations, how much of the usual cost is added to
+    each cell, and whether high levels come first."""
+
+    discount: float
+    usual: float
+    highest_first: bool
+
+    def priced(self, cost: Floats) -> Floats:
+        """What cells cost."""
+        return cost + self.usual * float(np.median(cost))
+
+
+_STYLES = (Style(0.6, 0.0, True), Style(0.6, 0.0, False), Style(0.3, 1.0, True))
 
 
 class LimitReached(Exception):  # noqa: N818 - caught by the method, which says what was found
@@ -84,15 +107,39 @@ class Pattern:
             self._eliminate()
             if self.failed:
                 return
-        # what an earlier search found is taken up first, and pruned like the rest; what elimination found stays
-        fixed = self.hidden.copy() if how == "gauss" else self.task.primary | self.task.unlisted
-        proven = self._grow(fixed)
+            self._grow(self._open_needs(self.hidden), _STYLES[0])
+        else:
+            self._try_styles()
         if not self.failed:
-            if how == "modular":
-                self.hidden, n = prune(proven, self.task.subtables, fixed, self.hidden, self.task.cost, self.check_time)
-                self.n_programs += n
             self._guard_from_lone()
         self.protects[~self.hidden | self.task.primary] = -1
+
+    def _try_styles(self) -> None:
+        """The best of some patterns where they are cheap to find, else the first."""
+        # what an earlier search found is taken up first, and pruned like the rest
+        start, fixed = self.hidden, self.task.primary | self.task.unlisted
+        needs = self._open_needs(fixed)
+        best: tuple[float, Mask, Ints] | None = None
+        for style in _STYLES:
+            self.hidden, self.protects = start, np.full(len(start), -1, dtype=np.int64)
+            before = self.n_programs
+            proven = self._grow(needs, style)
+            if self.failed:
+                return
+            self._prune(proven, fixed, style)
+            self._exchange(proven, fixed, style)
+            found = self._loss(fixed)
+            if best is None or found < best[0]:
+                best = (found, self.hidden, self.protects)
+            if self.n_programs - before > _CHEAP:
+                break
+        assert best is not None
+        _, self.hidden, self.protects = best
+
+    def _loss(self, fixed: Mask) -> float:
+        """How much is withheld beside the primary cells: both their number and their cost count."""
+        more = self.hidden & ~fixed
+        return float(more.sum()) * float(self.task.cost[more].sum())
 
     def _eliminate(self) -> None:
         task = self.task
@@ -106,26 +153,49 @@ class Pattern:
         except Unprotectable as problem:
             self.failed = [(0, cell, 0) for cell in problem.cells.tolist()]
 
-    def _grow(self, fixed: Mask) -> list[Proven]:
-        task, proven = self.task, []
-        for side in task.sides:
-            shown, n = certify(side.view, fixed, side.needs, outsider(len(fixed)), task.subtables)
+    def _open_needs(self, fixed: Mask) -> list[Needs]:
+        """What some cells do not protect among themselves, side by side."""
+        out = []
+        for side in self.task.sides:
+            shown, n = certify(side.view, fixed, side.needs, outsider(len(fixed)), self.task.subtables)
             self.n_programs += n
             self.check_time()
-            proven.append(Proven(side.view, side.needs.take(~shown[:, 0])))
-        growth = self._growth()
-        failed = grow(growth, proven, [side.sliding for side in task.sides], self._told)
+            out.append(side.needs.take(~shown[:, 0]))
+        return out
+
+    def _grow(self, needs: Sequence[Needs], style: Style) -> list[Proven]:
+        sides = self.task.sides
+        proven = [Proven(side.view, some) for side, some in zip(sides, needs, strict=True)]
+        growth = self._growth(style)
+        failed = grow(growth, proven, [s.sliding for s in sides], self._told, highest_first=style.highest_first)
         self.failed = [(f, int(proven[f].needs.cells[k]), 0) for f, k in failed]
-        self.protects = np.where(growth.protects >= 0, growth.protects, self.protects)
-        self.n_programs += growth.n_programs
+        self._took(growth)
         return proven
 
-    def _growth(self) -> Growth:
+    def _prune(self, proven: list[Proven], fixed: Mask, style: Style) -> None:
+        cost = style.priced(self.task.cost)
+        self.hidden, n = prune(proven, self.task.subtables, fixed, self.hidden, cost, self.check_time)
+        self.n_programs += n
+
+    def _exchange(self, proven: list[Proven], fixed: Mask, style: Style) -> None:
+        growth = self._growth(style)
+        more, subtables = np.flatnonzero(growth.hidden & ~fixed), self.task.subtables
+        sizes = [len(subtables.cells(number)) for number in subtables.of_cell[more].tolist()]
+        exchange(growth, proven, fixed, int(_EXCHANGES / np.mean(sizes)) if sizes else 0, self.check_time)
+        self._took(growth)
+        self._prune(proven, fixed, style)
+
+    def _growth(self, style: Style) -> Growth:
         task = self.task
-        growth = Growth([s.view for s in task.sides], task.subtables, self.hidden, task.free, task.cost)
+        views, cost = [side.view for side in task.sides], style.priced(task.cost)
+        growth = Growth(views, task.subtables, self.hidden, task.free, cost, style.discount)
         # what is found so far is known when the search is stopped
         self.hidden = growth.hidden
         return growth
+
+    def _took(self, growth: Growth) -> None:
+        self.protects = np.where(growth.protects >= 0, growth.protects, self.protects)
+        self.n_programs += growth.n_programs
 
     def _told(self, done: int, total: int) -> None:
         self.check_time()
@@ -140,7 +210,7 @@ class Pattern:
             shown, n = certify(side.view, self.hidden, needs, onlookers, task.subtables, question.asked)
             self.n_programs += n
             self.check_time()
-            growth = self._growth()
+            growth = self._growth(_STYLES[0])
             meets = Proven(side.view, needs)
             pairs = np.argwhere(~shown)
             order = np.lexsort((pairs[:, 1], needs.cells[pairs[:, 0]], -needs.levels[pairs[:, 0]]))
@@ -164,5 +234,4 @@ class Pattern:
                 shown[k] |= misled
                 met = np.array([number for number, _ in meets.met_by(witness)], dtype=np.int64)
                 shown[np.ix_(met, misled)] = True
-            self.protects = np.where(growth.protects >= 0, growth.protects, self.protects)
-            self.n_programs += growth.n_programs
+            self._took(growth)

@@ -167,12 +167,21 @@ class Deviations:
         most = np.concatenate([np.where(self._still, 0.0, up), np.where(self._still, 0.0, down)])
         self._solver.changeColsBounds(len(where), where, np.zeros(len(where)), most)
 
+    def _price(self, level: float) -> None:
+        """A cell costs the same whether it takes a part of the level or all of it: the part alone is dearer."""
+        taken = [np.minimum(room, level) for room in (self._up, self._down)]
+        each = [np.where(part > 0, self._cost * level / np.maximum(part, 1e-300), self._cost) for part in taken]
+        where = np.arange(2 * self._n, dtype=np.int32)
+        self._solver.changeColsCost(len(where), where, np.concatenate(each))
+
     def _solved(self, cell: int, direction: int, level: float) -> Witness | None:
         self.n_asked += 1
         n, at = self._n, int(self._place[cell])
         moving, other = (at, at + n) if direction > 0 else (at + n, at)
         self._solver.changeColBounds(moving, level, level)
         self._solver.changeColBounds(other, 0.0, 0.0)
+        if not self.view.whole:
+            self._price(level)
         self._solver.clearSolver()
         found = self._program.solve()
         self._bound(np.array([cell]), free=True)

@@ -22,7 +22,9 @@ from flou.risk.table.bounds.view import TOLERANCE, View, Witness
 class Proven:
     """The needs of one figure that were not met by the primary cells alone, with a witness each."""
 
-    def __init__(self, view: View, needs: Needs) -> None:
+    def __init__(self, view: View, needs: Needs, fixed: NDArray[np.bool_]) -> None:
+        #: Cells that stay suppressed whatever uses them.
+        self._fixed = fixed
         self.view, self.needs = view, needs
         self.witnesses: list[Witness | None] = [None] * needs.n
         self._users: dict[int, set[int]] = {}
@@ -54,14 +56,14 @@ class Proven:
         """A need's witness from now on."""
         old = self.witnesses[number]
         if old is not None:
-            for cell in old.cells.tolist():
+            for cell in old.cells[~self._fixed[old.cells]].tolist():
                 self._users[cell].discard(number)
         self.witnesses[number] = witness
-        for cell in witness.cells.tolist():
+        for cell in witness.cells[~self._fixed[witness.cells]].tolist():
             self._users.setdefault(cell, set()).add(number)
 
     def users(self, cell: int) -> list[int]:
-        """The needs whose witness moves a cell, highest level first."""
+        """The needs whose witness moves a cell that is not fixed, highest level first."""
         numbers = sorted(self._users.get(cell, ()))
         return sorted(numbers, key=lambda k: -self.needs.levels[k])
 

@@ -165,7 +165,8 @@ class Pattern:
 
     def _grow(self, needs: Sequence[Needs], style: Style) -> list[Proven]:
         sides = self.task.sides
-        proven = [Proven(side.view, some) for side, some in zip(sides, needs, strict=True)]
+        fixed = self.task.primary | self.task.unlisted
+        proven = [Proven(side.view, some, fixed) for side, some in zip(sides, needs, strict=True)]
         growth = self._growth(style)
         failed = grow(growth, proven, [s.sliding for s in sides], self._told, highest_first=style.highest_first)
         self.failed = [(f, int(proven[f].needs.cells[k]), 0) for f, k in failed]
@@ -211,7 +212,7 @@ class Pattern:
             self.n_programs += n
             self.check_time()
             growth = self._growth(_STYLES[0])
-            meets = Proven(side.view, needs)
+            meets = Proven(side.view, needs, self.hidden)
             pairs = np.argwhere(~shown)
             order = np.lexsort((pairs[:, 1], needs.cells[pairs[:, 0]], -needs.levels[pairs[:, 0]]))
             for done, (k, h) in enumerate(pairs[order].tolist()):

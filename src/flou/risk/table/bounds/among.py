@@ -10,6 +10,9 @@ from flou.describe.table.subtables import Subtables
 from flou.risk.table.bounds.programs import Deviations
 from flou.risk.table.bounds.view import View, Witness
 
+#: Programs of so many suppressed cells are not asked again and again.
+_LARGE = 3_000
+
 
 class Among:
     """Programs among the cells that are suppressed; some of these may be held still."""
@@ -47,10 +50,11 @@ class Among:
         return self._program(None).least(cell, direction, level)
 
     def near(self, cell: int, direction: int, level: float, old: Witness) -> Witness | None:
-        """A witness in the sub-tables that an older one went through."""
+        """A witness in the sub-tables that an older one went through; not everywhere, where that is a large program."""
         inside = self._subtables.around(old.cells)
         if len(inside) > len(self._hidden) // 2:
-            return self.anywhere(cell, direction, level)
+            ask = self.anywhere if self._hidden.sum() <= _LARGE else self.within
+            return ask(cell, direction, level)
         number = int(self._subtables.of_cell[cell])
         if len(inside) == len(self._subtables.cells(number)):
             return self.within(cell, direction, level)

@@ -40,7 +40,7 @@ LARGE = Instance("2-D nested 421 × 476", 4.0, 6, 1)
 #: By our notion of singletons: how pytauargus is asked.
 _ASKED = {"exact": "MOD(1,5,1,1,1)", "levels": "MOD(1,5,1,1,1)", "off": "MOD(1,5,0,0,0)"}
 #: Limits: wall seconds of one of our children; CPU seconds of pytauargus's search and audit.
-_OURS, _SEARCH, _AUDIT = 1800, 60, 120
+_OURS, _SEARCH, _AUDIT = 600, 60, 120
 
 
 def child(job: dict[str, Any]) -> list[dict[str, Any]]:
@@ -48,7 +48,8 @@ def child(job: dict[str, Any]) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "bench.suppress_child", json.dumps(job)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_OURS)
-        out, failed = done.stdout, done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+        why = done.stderr.strip().rpartition("\n")[2] or f"ended with {done.returncode}"
+        out, failed = done.stdout, why if done.returncode else ""
     except subprocess.TimeoutExpired as stopped:
         out, failed = (stopped.stdout or b"").decode(), f"more than {_OURS} s"
     return [json.loads(line) for line in out.splitlines()] + ([{"failed": failed}] if failed else [])

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from flou.decide.rule import Rule
@@ -189,7 +190,11 @@ def _is_audited(table: Table) -> bool:
     suppression = table.suppression
     if suppression is None:
         return table.published is None or not table.published.hidden.any()
-    return suppression.audit is not None and suppression.audit.n_disclosed == 0
+    audit = suppression.audit
+    if audit is None or audit.n_disclosed:
+        return False
+    # an audit of another pattern proves nothing of this one
+    return audit.hidden is None or np.array_equal(audit.hidden, suppression.hidden)
 
 
 def _read(rule: Rule, result: Result, figure: object) -> object:

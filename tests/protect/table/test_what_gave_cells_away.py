@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,8 +13,10 @@ from tests.protect.table.intruder import Intruder
 
 import flou
 from flou.describe.table.apriori import Apriori
+from flou.describe.table.cells import Published
 from flou.describe.table.equations import table_equations
 from flou.describe.table.subtables import Subtables
+from flou.describe.table.suppression import State
 from flou.engine.errors import DataError, FlouError
 from flou.risk.table.bounds.audit import audit
 from flou.risk.table.bounds.sides import make_sides
@@ -197,3 +200,18 @@ def test_amounts_of_mixed_scale():
     )  # fmt: skip
     table = flou.Microdata(f, keys=["a", "b", "c"]).tabulate(["a", "b", "c"], value="v", holding="h")
     flou.protect.CellSuppression([flou.risk.PPercent(p=45)], singletons="off").protect(table)
+
+
+def test_an_audit_speaks_of_its_own_pattern_alone():
+    table = flou.Table.from_frame(pl.DataFrame({"g": ["Total", "a", "b", "c"], "count": [33, 3, 10, 20]}), ["g"])
+    release = flou.protect.CellSuppression(FIVE).protect(table)
+    done = release.data
+    promise = release.guarantees[0].guarantee
+    assert promise.violations(done) == 0
+    # the secondary cell is shown again, and the old audit kept
+    states = np.where(done.suppression.states == State.SECONDARY, State.PUBLISHED, done.suppression.states)
+    weak = done.with_changes(
+        published=Published(count=done.true_counts, suppressed=states >= State.PRIMARY),
+        suppression=replace(done.suppression, states=states.astype(np.uint8)),
+    )
+    assert promise.violations(weak) > 0

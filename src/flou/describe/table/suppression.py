@@ -46,6 +46,8 @@ class Audit:
     #: One line a disclosed cell: `cell`, `by`, `figure`, `kind` (exact or narrow), `low`, `high`, `needed_low`,
     #: `needed_high`.
     findings: pl.DataFrame = field(repr=False)
+    #: The cells that were withheld when it was made; it says nothing of another pattern.
+    hidden: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @property
     def n_disclosed(self) -> int:

@@ -115,7 +115,7 @@ class CellSuppression(TableProtection):
             task.subtables,
             self.singletons,
         )
-        found = replace(found, findings=whole.back(found.findings))
+        found = replace(found, findings=whole.back(found.findings), hidden=pattern.hidden[whole.places])
         if found.n_disclosed:
             raise Infeasible(
                 f"The audit found {found.n_disclosed:,} of {found.n_primary:,} sensitive cells disclosed in the "
@@ -300,8 +300,8 @@ def _disclosed(table: Table) -> int:
     held, published = table.suppression, table.published
     if held is None or held.audit is None or published is None:
         return table.n_cells
-    if not np.array_equal(held.hidden, published.hidden):
-        return int((held.hidden != published.hidden).sum())
+    if held.audit.hidden is None or not np.array_equal(held.audit.hidden, published.hidden):
+        return table.n_cells  # an audit of another pattern proves nothing of this one
     return held.audit.n_disclosed
 
 

@@ -93,6 +93,7 @@ def census(n: int = 100_000, *, rng: int | np.random.Generator = 0) -> Microdata
         others=["birth"],
         not_applicable={"activity": (population.NOT_APPLICABLE,)},
         modalities={
+            "age": range(population.MAX_AGE + 1),
             "gender": population.GENDERS,
             "marital": population.MARITAL,
             "area": [area for districts in tree.values() for below in districts.values() for area in below],

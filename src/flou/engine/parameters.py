@@ -30,10 +30,10 @@ Scalar = bool | int | float | str | dt.date
 
 
 def as_tuple(value: object) -> object:
-    """A list, or a single name, as a tuple; anything else is left for the type to refuse."""
+    """A list, a range of whole numbers, or a single name, as a tuple; anything else is left for the type to refuse."""
     if isinstance(value, str):
         return (value,)
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(value) if isinstance(value, list | range) else value
 
 
 def _items(value: object) -> object:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,6 +56,13 @@ class Mechanism(ABC):
     def last(self) -> int:
         """The number of the last row."""
         return int(self.chances.shape[0] - 1)
+
+    #: Whether no deviation beyond those with a chance can happen at all. Where False they are merely too unlikely to
+    #: count, and nothing follows from them for certain.
+    bounded: ClassVar[bool] = True
+    #: What shares its noise: cells of the same contributors, the same cell wherever it stands, or nothing, each figure
+    #: being drawn anew, so that figures of one cell are independent.
+    shared_by: ClassVar[Literal["contributors", "cell", "nothing"]] = "cell"
 
     @property
     def zeros_kept(self) -> bool:

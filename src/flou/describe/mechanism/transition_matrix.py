@@ -43,6 +43,8 @@ class TransitionMatrix(Mechanism):
     stack: (D2, V2), the noise of large counts when it is to differ. Immutable; equal when all chances are.
     """
 
+    #: Keys are sums over contributors.
+    shared_by = "contributors"
     D: int
     V: float
     js: int

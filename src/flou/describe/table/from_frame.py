@@ -42,16 +42,18 @@ def table_from_frame(
     total: str = TOTAL,
     cells: Listing | Literal["as given"] = "as given",
     name: str = "",
+    schema: Schema | None = None,
 ) -> Table:
     """A table from a frame that lists its cells.
 
     `count` is the column of counts, `value` that of sums, `weighted` that of weighted counts, `key` that of cell keys.
     `cells` says whether all cells are listed, or those alone that somebody is in; by default all if zeros
-    are among them and none is missing.
+    are among them and none is missing. `schema` says what is known of the columns: a dimension "age@age5" is then a
+    level of the hierarchy of age.
     """
     entered = native.enter(frame)
     rows = native.collect(entered.frame)
-    specs = parse_dims(dims, rows.columns, Schema())
+    specs = parse_dims(dims, rows.columns, Schema() if schema is None else schema)
     for column in (count, value, weighted, key):
         if column is not None and column not in rows.columns:
             raise DataError(
@@ -90,6 +92,7 @@ def table_from_frame(
         value_name=value,
         weight_name=weighted,
         listed=listing,
+        schema=schema,
         n_unlisted_zeros=0 if listing == "all" else n_unlisted,
         native_kind=entered.kind,
         name=name,

@@ -3,6 +3,7 @@
     "sex"                    the values of a column
     "region>department"      nested columns, coarse to fine: each department lies in one region
     "age@2", "age@decade"    a level of the column's hierarchy, by number or name
+    "decade"                 the same, where no column and no other hierarchy's level has this name
     "age@2>age"              nested levels of a hierarchy; "age@*" is all of them
     "commune|district"       zonings that do not nest, side by side under one total
 
@@ -103,6 +104,15 @@ def _levels(word: str, text: str, columns: Sequence[str], schema: Schema) -> Ite
 
 
 def _level(word: str, text: str, columns: Sequence[str], schema: Schema) -> Level:
+    if word not in columns and "@" not in word:
+        owners = [(c, h) for c, h in schema.hierarchies.items() if c in columns and word in h.names]
+        if len(owners) > 1:
+            raise HierarchyError(
+                f"The dimension {text!r} asks for {word!r}, a level of {listed([c for c, _ in owners])}. Say which: "
+                f'"{owners[0][0]}@{word}".'
+            )
+        if owners:
+            return Level(owners[0][0], owners[0][1].level_number(word), word)
     if word in columns or "@" not in word:
         return Level(_known(word, text, columns), 0, word)
     column, _, wanted = word.rpartition("@")

@@ -31,6 +31,7 @@ from flou.engine.tabulation import Listing
 
 if TYPE_CHECKING:
     from flou.describe.mechanism.mechanism import Mechanism
+    from flou.describe.schema import Schema
     from flou.describe.table.derived import Estimate
     from flou.describe.table.flags import Flags
     from flou.describe.table.suppression import Suppression
@@ -60,6 +61,8 @@ class Table:
     listed: Listing = "occupied"
     #: How many further cells the categories make, in which nobody is.
     n_unlisted_zeros: int = 0
+    #: What everybody knows of the columns: their values, hierarchies, and combinations that cannot exist.
+    schema: Schema | None = field(default=None, repr=False)
     published: Published | None = field(default=None, repr=False)
     #: Which cells a suppression withholds and why: for those who protect, never part of what is published.
     suppression: Suppression | None = field(default=None, repr=False)

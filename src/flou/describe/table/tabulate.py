@@ -208,6 +208,7 @@ def _table(data: Microdata, spec: TableRequest, sums: _Sums, grouped: pl.DataFra
         value_name=spec.value,
         weight_name=spec.weight,
         listed=spec.cells,
+        schema=data.schema.without(c for c in data.columns if not any(c in dim.columns for dim in spec.dims)),
         n_unlisted_zeros=math.prod(int(climb.wanted.sum()) for climb in climbs) - cells.n,
         # whatever was done to the records, nothing protects the table yet
         marks=replace(data.marks, released=False, frame=False),

@@ -1,0 +1,1 @@
+"""What published tables tell of the people in them: constraints, solutions, chances and proofs."""

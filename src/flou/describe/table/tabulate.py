@@ -23,6 +23,7 @@ import polars as pl
 from flou.describe.check import check_weight
 from flou.describe.keyed import RECORD_KEY
 from flou.describe.microdata import Microdata
+from flou.describe.schema import Schema
 from flou.describe.table.atoms import Atoms, read_atoms
 from flou.describe.table.cells import Cells
 from flou.describe.table.dense import fits, roll_up_dense
@@ -82,19 +83,22 @@ def tabulate_many(data: Microdata, tables: Sequence[Any] | Mapping[str, Any], **
 def _tabulated(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
     """The tables, grouped by what they need of the records: tables of the same sums share one pass."""
     made: dict[int, Table] = {}
+    # tables that are published together are read together: a rule may tie a column of one to a column of another
+    shown = {column for spec in specs for dim in spec.dims for column in dim.columns}
+    schema = data.schema.without({*data.columns, *data.schema.declared} - shown)
     alike: dict[tuple[Any, ...], list[int]] = {}
     for i, spec in enumerate(specs):
         alike.setdefault((spec.value, spec.weight, spec.holding, spec.largest), []).append(i)
     with data.watched(), native.engine_errors():
         for places in alike.values():
             chosen = [specs[i] for i in places]
-            for i, table in zip(places, _same_sums(data, chosen), strict=True):
+            for i, table in zip(places, _same_sums(data, chosen, schema), strict=True):
                 made[i] = table
                 tell("tabulate", len(made), len(specs))
     return [made[i] for i in range(len(specs))]
 
 
-def _same_sums(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
+def _same_sums(data: Microdata, specs: Sequence[TableRequest], schema: Schema) -> list[Table]:
     sums = _Sums.of(data, specs[0])
     rows = data.frame.select(*dict.fromkeys(c for s in specs for c in s.columns), *sums.expressions)
     # a table whose columns are among those of another one is made from that one's groups
@@ -110,7 +114,7 @@ def _same_sums(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
     out = []
     for spec in specs:
         place = next(i for i, held in enumerate(sets) if set(spec.columns) <= set(held))
-        out.append(_table(data, spec, sums, grouped[place], tops[place] if tops else None))
+        out.append(_table(data, spec, schema, sums, grouped[place], tops[place] if tops else None))
     return out
 
 
@@ -167,8 +171,15 @@ def _ranked(spec: TableRequest, sums: ExactSum | None) -> dict[str, nw.Expr]:
     return {_ABSOLUTE: amount.abs(), AMOUNT: amount} if sums.signed else {AMOUNT: amount}
 
 
-def _table(data: Microdata, spec: TableRequest, sums: _Sums, grouped: pl.DataFrame, top: pl.DataFrame | None) -> Table:
-    """One table from the groups of its columns, or of more."""
+def _table(
+    data: Microdata,
+    spec: TableRequest,
+    schema: Schema,
+    sums: _Sums,
+    grouped: pl.DataFrame,
+    top: pl.DataFrame | None,
+) -> Table:
+    """One table from the groups of its columns, or of more; `schema` is what is known of the columns shown."""
     atoms = [read_atoms(dim, grouped, data.schema, spec.total, declared=spec.cells == "all") for dim in spec.dims]
     digits = Digits(tuple(max(a.n_atoms, a.dimension.n_nodes) for a in atoms))
     climbs = [Climb(a.dimension, a.finest, margins) for a, margins in zip(atoms, spec.margins, strict=True)]
@@ -208,7 +219,7 @@ def _table(data: Microdata, spec: TableRequest, sums: _Sums, grouped: pl.DataFra
         value_name=spec.value,
         weight_name=spec.weight,
         listed=spec.cells,
-        schema=data.schema.without(c for c in data.columns if not any(c in dim.columns for dim in spec.dims)),
+        schema=schema,
         n_unlisted_zeros=math.prod(int(climb.wanted.sum()) for climb in climbs) - cells.n,
         # whatever was done to the records, nothing protects the table yet
         marks=replace(data.marks, released=False, frame=False),

@@ -1,0 +1,115 @@
+"""The case that published tables make: what an intruder reads off them before anything is solved.
+
+It takes what would be published and nothing else. True figures that the tables hold in this process are looked at for
+one question only: whether figures that come without a mechanism are true ones, for a proof from moved figures would be
+worth nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flou.attack.table.rebuild.attribute import Attribute, find_attributes, names_of
+from flou.attack.table.rebuild.figures import Figures, block_labels, read_figures
+from flou.attack.table.rebuild.layout import lay_figures
+from flou.attack.table.rebuild.universe import Universe, lay_out
+from flou.describe.mechanism.mechanism import Mechanism
+from flou.describe.mechanism.unchanged import Unchanged
+from flou.describe.table.table import Table
+from flou.describe.table.table_set import TableSet, tables_of
+from flou.engine.errors import DataError, did_you_mean, listed
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The attribute product and the published figures over it, block by block."""
+
+    universe: Universe
+    figures: Figures
+    #: The attribute that splits the tables, if any.
+    block: Attribute | None = None
+    #: Tables that say nothing of single blocks, and so are left out.
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.figures.blocks)
+
+
+def read_case(
+    data: Table | TableSet,
+    *,
+    block: str | None = None,
+    domain: Mapping[str, Sequence[Any]] | None = None,
+    incoherent: Sequence[Mapping[str, Any]] = (),
+    max_total: int | None = None,
+) -> Case:
+    """What is published of tables, as an intruder reads it."""
+    for table in tables_of(data):
+        _require_counts(table)
+    tables = [table.public() for table in tables_of(data)]
+    mechanisms: list[Mechanism] = [table.mechanism or Unchanged() for table in tables]
+    attributes = find_attributes(tables, [isinstance(m, Unchanged) for m in mechanisms], domain or {})
+    rules = [*incoherent, *(rule for t in tables if t.schema is not None for rule in t.schema.incoherent)]
+    splitting = _splitting(block, attributes)
+    left_out: list[str] = []
+    if splitting is not None:
+        kept = [splitting.name in names_of(table) for table in tables]
+        left_out = [t.name for t, k in zip(tables, kept, strict=True) if not k]
+        tables = [t for t, k in zip(tables, kept, strict=True) if k]
+        mechanisms = [m for m, k in zip(mechanisms, kept, strict=True) if k]
+        shown = {name for table in tables for name in names_of(table)}
+        attributes = tuple(a for a in attributes if a is not splitting and set(a.labels) & shown)
+        if not attributes:
+            raise DataError(f"block = {block!r} is the only dimension of the tables: nothing is left to reconstruct.")
+    hint = (
+        'Attack areas one by one (block="area"), or fewer tables.'
+        if splitting is None
+        else "Leave out tables with the finest categories."
+    )
+    universe = lay_out(attributes, _once(rules), hint=hint)
+    name = "" if splitting is None else splitting.name
+    layout = lay_figures(tables, universe, mechanisms, name)
+    blocks = [""] if splitting is None else block_labels(tables, name)
+    figures = read_figures(layout, tables, blocks, name, max_total)
+    return Case(universe, figures, splitting, tuple(left_out))
+
+
+def _once(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return list({tuple(sorted((k, str(v)) for k, v in rule.items())): rule for rule in rules}.values())
+
+
+def _splitting(block: str | None, attributes: Sequence[Attribute]) -> Attribute | None:
+    if block is None:
+        return None
+    found = [a for a in attributes if block in (a.name, a.column)]
+    if not found:
+        names = [a.name for a in attributes]
+        raise DataError(f"block = {block!r} is no attribute of the tables.{did_you_mean(block, names)} "
+                        f"They speak of {listed(names)}.")  # fmt: skip
+    return found[0]
+
+
+def _require_counts(table: Table) -> None:
+    """Whole counts of people, as they are or moved by a mechanism that is known."""
+    name = f" {table.name!r}" if table.name else ""
+    if table.weight_name is not None or table.cells.weighted is not None:
+        raise DataError(
+            f"The table{name} shows weighted estimates, which are no numbers of people: it cannot be reconstructed "
+            "from. Leave it out."
+        )
+    if table.published is not None and not table.published.counted:
+        raise DataError(
+            f"The table{name} shows sums and no counts: reconstruction goes by counts of people. Leave it out."
+        )
+    if table.published is None or table.mechanism is not None or table.cells.count is None:
+        return
+    shown = ~table.published.hidden
+    wrong = int((table.published.count[shown] != table.true_counts[shown]).sum())
+    if wrong:
+        raise DataError(
+            f"{wrong:,} figures of the table{name} are not the true ones, and no mechanism of single cells describes "
+            'them (margins that were made to add up, for one). Attack what was published before: additive="no".'
+        )

@@ -79,9 +79,7 @@ class Figures:
         chances = np.zeros(offsets[-1])
         chances[offsets[:-1][empty]] = -np.inf
         self._add_chances(chances, offsets, least, widths, published, kept)
-        useful = (least > 0) | (most < ceiling) | _told(chances, offsets)
-        useful[layout.everybody] = True
-        problem = Problem(
+        return Problem(
             n_cells=layout.universe.n_cells,
             starts=layout.starts,
             members=layout.members,
@@ -92,7 +90,6 @@ class Figures:
             hard=~merely,
             apart=self._apart(published, least, most),
         )
-        return problem if useful.all() else problem.only(useful)
 
     def _supports(self, published: Ints, kept: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         """The least and largest true count behind each figure, and whether others are impossible."""
@@ -168,12 +165,6 @@ def _distinct(shared: Ints, published: Ints) -> Ints:
     """The figures that tell something: of equal ones with the same noise the first alone."""
     pairs = np.stack([shared, published], axis=1)
     return np.sort(np.unique(pairs, axis=0, return_index=True)[1]).astype(np.int64)
-
-
-def _told(chances: NDArray[np.float64], offsets: Ints) -> NDArray[np.bool_]:
-    """Whether the chances of a row differ at all."""
-    differ: NDArray[np.bool_] = np.maximum.reduceat(chances, offsets[:-1]) != np.minimum.reduceat(chances, offsets[:-1])
-    return differ
 
 
 def _require_small(widths: Ints) -> None:

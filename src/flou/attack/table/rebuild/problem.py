@@ -95,20 +95,3 @@ class Problem:
     def chances_of(self, row: int) -> Floats:
         """The log chances of the totals low to high of one row."""
         return self.log_chances[self.offsets[row] : self.offsets[row + 1]]
-
-    def only(self, rows: Bools) -> Problem:
-        """The problem without the other rows."""
-        chosen = np.flatnonzero(rows)
-        place = np.cumsum(rows) - 1
-        kept = self.apart[rows[self.apart].all(axis=1)]
-        return Problem(
-            n_cells=self.n_cells,
-            starts=np.concatenate([[0], np.cumsum(np.diff(self.starts)[chosen])]).astype(np.int64),
-            members=self.members[rows[self.of_entry]],
-            low=self.low[chosen],
-            high=self.high[chosen],
-            offsets=np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])]).astype(np.int64),
-            log_chances=self.log_chances[np.repeat(rows, np.diff(self.offsets))],
-            hard=self.hard[chosen],
-            apart=place[kept].reshape(-1, 2).astype(np.int64),
-        )

@@ -26,8 +26,8 @@ _MOST_COMBINATIONS = 60_000_000
 class Ground(NamedTuple):
     """What areas with the same tables share, as arrays for compiled loops."""
 
-    #: `rows[starts[c]:starts[c + 1]]` are the rows of cell c, ascending.
-    starts: Int32s
+    #: The rows of each cell, one column a family of rows without a cell in common (the groups of one margin, say); the
+    #: number of rows where the cell is in none of the family. Two cells share a row if it stands in the same column.
     rows: Int32s
     #: One line a cell, one column an attribute.
     codes: Int32s
@@ -70,10 +70,8 @@ def lay_ground(problem: Problem, codes: Ints) -> Ground:
     lookup[packed] = np.arange(problem.n_cells)
     if (lookup[packed] != np.arange(problem.n_cells)).any():
         raise DataError("codes: two cells have the same codes; give each combination of attributes one cell.")
-    starts, rows = _rows_of_cells(problem)
-    return Ground(
-        starts.astype(np.int32), rows.astype(np.int32), codes.astype(np.int32), sizes.astype(np.int64), strides, lookup
-    )
+    rows = _in_families(problem.n_cells, _cells_of_rows(problem))
+    return Ground(rows, codes.astype(np.int32), sizes.astype(np.int64), strides, lookup)
 
 
 def rules_of(problem: Problem, n_most: int) -> Rules:
@@ -109,21 +107,26 @@ def most_people(problem: Problem) -> int:
     return max(bound, 1)
 
 
-def _rows_of_cells(problem: Problem) -> tuple[Ints, Ints]:
-    """The rows of each cell, those of pairs that are apart after all others."""
-    if len(problem.apart) == 0:
-        return problem.by_cell
-    between = []
+def _cells_of_rows(problem: Problem) -> list[Ints]:
+    """The cells of each row, those of pairs that are apart after all others."""
+    cells = np.split(problem.members, problem.starts[1:-1])[: problem.n_rows]
     for part, whole in problem.apart.tolist():
-        inner = problem.members[problem.starts[part] : problem.starts[part + 1]]
-        outer = problem.members[problem.starts[whole] : problem.starts[whole + 1]]
-        if not np.isin(inner, outer).all():
+        if not np.isin(cells[part], cells[whole]).all():
             raise DataError(f"apart: row {part} is no part of row {whole}; some of its cells are not in the whole.")
-        between.append(np.setdiff1d(outer, inner))
-    members = np.concatenate([problem.members, *between])
-    of_entry = np.concatenate(
-        [problem.of_entry, np.repeat(problem.n_rows + np.arange(len(between)), [len(b) for b in between])]
-    )
-    order = np.argsort(members, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=problem.n_cells))])
-    return starts.astype(np.int64), of_entry[order].astype(np.int64)
+        cells.append(np.setdiff1d(cells[whole], cells[part]))
+    return cells
+
+
+def _in_families(n_cells: int, cells: list[Ints]) -> Int32s:
+    """Each row goes to the first family that has none of its cells yet."""
+    none = len(cells)
+    families: list[Int32s] = []
+    for row, members in enumerate(cells):
+        for family in families:
+            if (family[members] == none).all():
+                family[members] = row
+                break
+        else:
+            families.append(np.full(n_cells, none, dtype=np.int32))
+            families[-1][members] = row
+    return np.ascontiguousarray(np.stack(families, axis=1) if families else np.empty((n_cells, 0), dtype=np.int32))

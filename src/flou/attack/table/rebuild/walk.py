@@ -178,6 +178,7 @@ def empty_state(n_cells: int, n_rows: int, n_most: int, seed: int) -> State:
         people=ints(n_most, dtype=np.int32),
         counts=ints(n_cells, dtype=np.int32),
         totals=ints(n_rows, dtype=np.int32),
+        gains=ints((4, n_rows + 1)),
         figures=np.array([0, 0, 0, 0, -1], dtype=wide),
         levels=np.array([0.0, 0.0, -np.inf]),
         random=np.array([seed], dtype=np.uint64),

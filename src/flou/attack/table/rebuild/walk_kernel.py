@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numba
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from flou.attack.table.rebuild.ground import Ground, Int32s, Rules
@@ -51,6 +51,8 @@ class State(NamedTuple):
     people: Int32s
     counts: Int32s
     totals: Int32s
+    #: What the score of each row gains by 1 person more, 1 less, 2 more, 2 less; 0 for the row of no rows at the end.
+    gains: Floats
     figures: Ints
     levels: Floats
     random: NDArray[np.uint64]
@@ -72,7 +74,12 @@ class Pace(NamedTuple):
     seeks: bool
 
 
-@njit(cache=True, nogil=True)
+# Leaves take arrays one by one: a tuple of arrays handed to a compiled function costs a count of references for each of
+# them at every call, which was ten times the work of a step.
+_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+
+@_compiled
 def draw_bits(random):  # type: ignore[no-untyped-def]
     """64 random bits (splitmix64, Steele, Lea and Flood 2014: a hash of a counter)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -82,43 +89,27 @@ def draw_bits(random):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def draw_below(random, n):  # type: ignore[no-untyped-def]
     return np.int64(((draw_bits(random) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def draw_share(random):  # type: ignore[no-untyped-def]
     return (np.float64(draw_bits(random) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@njit(cache=True, nogil=True)
-def draw_cell(chances, random):  # type: ignore[no-untyped-def]
-    place = draw_below(random, len(chances.alias))
-    return place if draw_share(random) < chances.alias_share[place] else np.int64(chances.alias[place])
+@_compiled
+def price(offsets, low, high, prices, penalty, row, total):  # type: ignore[no-untyped-def]
+    """The entry of a row for a total; beyond its ends, `penalty` more a unit."""
+    if total < low[row]:
+        return prices[offsets[row]] + penalty * (low[row] - total)
+    if total > high[row]:
+        return prices[offsets[row + 1] - 1] + penalty * (total - high[row])
+    return prices[offsets[row] + total - low[row]]
 
 
-@njit(cache=True, nogil=True)
-def score_at(rules, row, total):  # type: ignore[no-untyped-def]
-    low, high = rules.low[row], rules.high[row]
-    if total < low:
-        return rules.scores[rules.offsets[row]] - rules.penalty * (low - total)
-    if total > high:
-        return rules.scores[rules.offsets[row + 1] - 1] - rules.penalty * (total - high)
-    return rules.scores[rules.offsets[row] + total - low]
-
-
-@njit(cache=True, nogil=True)
-def violation_at(rules, row, total):  # type: ignore[no-untyped-def]
-    low, high = rules.low[row], rules.high[row]
-    if total < low:
-        return np.int64(rules.violations[rules.offsets[row]]) + low - total
-    if total > high:
-        return np.int64(rules.violations[rules.offsets[row + 1] - 1]) + total - high
-    return np.int64(rules.violations[rules.offsets[row] + total - low])
-
-
-@njit(cache=True, nogil=True)
+@_compiled
 def relax(rules: Rules, penalty: float, scores, violations):  # type: ignore[no-untyped-def]
     """Fill in a price where a row rules a total out; False if a row allows no total at all."""
     for row in range(len(rules.low)):
@@ -141,64 +132,90 @@ def relax(rules: Rules, penalty: float, scores, violations):  # type: ignore[no-
     return True
 
 
-@njit(cache=True, nogil=True)
-def gain_of(ground, rules, totals, old, new):  # type: ignore[no-untyped-def]
+@_compiled
+def gain_of(rows, up, down, old, new):  # type: ignore[no-untyped-def]
     """What the score gains when somebody goes from cell `old` to cell `new`; -1 is outside of all cells."""
-    starts, rows = ground.starts, ground.rows
-    a, a_end = (starts[old], starts[old + 1]) if old >= 0 else (0, 0)
-    b, b_end = (starts[new], starts[new + 1]) if new >= 0 else (0, 0)
     gain = 0.0
-    while a < a_end or b < b_end:
-        if b == b_end or (a < a_end and rows[a] < rows[b]):
-            row = rows[a]
-            gain += score_at(rules, row, totals[row] - 1) - score_at(rules, row, totals[row])
-            a += 1
-        elif a == a_end or rows[b] < rows[a]:
-            row = rows[b]
-            gain += score_at(rules, row, totals[row] + 1) - score_at(rules, row, totals[row])
-            b += 1
-        else:
-            a += 1
-            b += 1
+    if old < 0:
+        for k in range(rows.shape[1]):
+            gain += up[rows[new, k]]
+    elif new < 0:
+        for k in range(rows.shape[1]):
+            gain += down[rows[old, k]]
+    else:
+        for k in range(rows.shape[1]):
+            a, b = rows[old, k], rows[new, k]
+            if a != b:
+                gain += down[a] + up[b]
     return gain
 
 
-@njit(cache=True, nogil=True)
-def shift(ground, rules, state, old, new):  # type: ignore[no-untyped-def]
-    """Let the totals follow somebody from cell `old` to cell `new`, and the violation with them."""
-    starts, rows, totals = ground.starts, ground.rows, state.totals
-    a, a_end = (starts[old], starts[old + 1]) if old >= 0 else (0, 0)
-    b, b_end = (starts[new], starts[new + 1]) if new >= 0 else (0, 0)
-    worse = 0
-    while a < a_end or b < b_end:
-        if b == b_end or (a < a_end and rows[a] < rows[b]):
-            row, by = rows[a], -1
-            a += 1
-        elif a == a_end or rows[b] < rows[a]:
-            row, by = rows[b], 1
-            b += 1
+@_compiled
+def gain_of_two(rows, up, down, twice_up, twice_down, old, new, other_old, other_new):  # type: ignore[no-untyped-def]
+    """What the score gains when two people go to other cells at once."""
+    gain = 0.0
+    for k in range(rows.shape[1]):
+        a, b, c, d = rows[old, k], rows[new, k], rows[other_old, k], rows[other_new, k]
+        if a == b:
+            if c != d:
+                gain += down[c] + up[d]
+        elif c == d:
+            gain += down[a] + up[b]
+        elif a == d:
+            if b != c:
+                gain += up[b] + down[c]
+        elif b == c:
+            gain += down[a] + up[d]
         else:
-            a += 1
-            b += 1
-            continue
-        worse -= violation_at(rules, row, totals[row])
-        totals[row] += by
-        worse += violation_at(rules, row, totals[row])
-    state.figures[VIOLATION] += worse
+            gain += down[a] + down[c] if a != c else twice_down[a]
+            gain += up[b] + up[d] if b != d else twice_up[b]
+    return gain
 
 
-@njit(cache=True, nogil=True)
-def count_in(state, cell, by):  # type: ignore[no-untyped-def]
+@_compiled
+def change(offsets, low, high, scores, violations, penalty, totals, gains, row, by):  # type: ignore[no-untyped-def]
+    """Change the total of a row and what it gains by one or two people more or less; returns the change in violation."""
+    total = totals[row] + by
+    worse = price(offsets, low, high, violations, 1, row, total)
+    worse -= price(offsets, low, high, violations, 1, row, totals[row])
+    totals[row] = total
+    score = price(offsets, low, high, scores, -penalty, row, total)
+    gains[0, row] = price(offsets, low, high, scores, -penalty, row, total + 1) - score
+    gains[1, row] = price(offsets, low, high, scores, -penalty, row, total - 1) - score
+    gains[2, row] = price(offsets, low, high, scores, -penalty, row, total + 2) - score
+    gains[3, row] = price(offsets, low, high, scores, -penalty, row, total - 2) - score
+    return worse
+
+
+@_compiled
+def shift(rows, offsets, low, high, scores, violations, penalty, totals, gains, old, new):  # type: ignore[no-untyped-def]
+    """Let the rows follow somebody from cell `old` to cell `new`; returns the change in violation."""
+    worse = 0
+    for k in range(rows.shape[1]):
+        a = rows[old, k] if old >= 0 else np.int32(len(totals))
+        b = rows[new, k] if new >= 0 else np.int32(len(totals))
+        if a != b:
+            if a < len(totals):
+                worse += change(offsets, low, high, scores, violations, penalty, totals, gains, a, -1)
+            if b < len(totals):
+                worse += change(offsets, low, high, scores, violations, penalty, totals, gains, b, 1)
+    return worse
+
+
+@_compiled
+def count_in(counts, sums, present, last, clock, cell, by):  # type: ignore[no-untyped-def]
     """Change a cell's count, after its old one has been counted for the states that had it."""
-    since = state.figures[CLOCK] - state.last[cell]
-    if state.counts[cell] > 0:
-        state.sums[cell] += state.counts[cell] * since
-        state.present[cell] += since
-    state.last[cell] = state.figures[CLOCK]
-    state.counts[cell] += by
+    if cell < 0:
+        return
+    since = clock - last[cell]
+    if counts[cell] > 0:
+        sums[cell] += counts[cell] * since
+        present[cell] += since
+    last[cell] = clock
+    counts[cell] += by
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def recount(ground, rules, chances, state):  # type: ignore[no-untyped-def]
     """Counts, totals, violation and levels of the list from scratch, so that no rounding error builds up."""
     state.counts[:] = 0
@@ -208,170 +225,150 @@ def recount(ground, rules, chances, state):  # type: ignore[no-untyped-def]
         cell = state.people[person]
         prior += chances.log_prior[cell]
         state.counts[cell] += 1
-        for at in range(ground.starts[cell], ground.starts[cell + 1]):
-            state.totals[ground.rows[at]] += 1
+        for k in range(ground.rows.shape[1]):
+            if ground.rows[cell, k] < len(state.totals):
+                state.totals[ground.rows[cell, k]] += 1
     score, violation = 0.0, 0
+    low, high, offsets, scores, violations, penalty = rules
     for row in range(len(state.totals)):
-        score += score_at(rules, row, state.totals[row])
-        violation += violation_at(rules, row, state.totals[row])
+        total = state.totals[row]
+        violation += price(offsets, low, high, violations, 1, row, total)
+        score += price(offsets, low, high, scores, -penalty, row, total)
+        change(offsets, low, high, scores, violations, penalty, state.totals, state.gains, row, 0)
     state.levels[SCORE], state.levels[PRIOR] = score, prior
     state.figures[VIOLATION] = violation
 
 
-@njit(cache=True, nogil=True)
-def one_step_from(ground, cell, random):  # type: ignore[no-untyped-def]
+@_compiled
+def one_step_from(codes, sizes, strides, lookup, cell, random):  # type: ignore[no-untyped-def]
     """The cell with one attribute changed, any value being as likely; -1 if there is none."""
-    attribute = draw_below(random, len(ground.sizes))
-    value = draw_below(random, ground.sizes[attribute])
-    at = np.int64(0)
-    for k in range(len(ground.sizes)):
-        at += ground.strides[k] * (value if k == attribute else ground.codes[cell, k])
-    return np.int64(ground.lookup[at])
+    attribute = draw_below(random, len(sizes))
+    value = draw_below(random, sizes[attribute])
+    at = (value - codes[cell, attribute]) * strides[attribute]
+    for k in range(len(sizes)):
+        at += strides[k] * codes[cell, k]
+    return np.int64(lookup[at])
 
 
-@njit(cache=True, nogil=True)
-def exchanged(ground, cell, other, mask):  # type: ignore[no-untyped-def]
+@_compiled
+def exchanged(codes, strides, lookup, cell, other, mask):  # type: ignore[no-untyped-def]
     """The cell of `cell` with the attributes in the mask as `other` has them; -1 if there is none."""
     at = np.int64(0)
-    for k in range(len(ground.sizes)):
-        at += ground.strides[k] * (ground.codes[other, k] if (mask >> k) & 1 else ground.codes[cell, k])
-    return np.int64(ground.lookup[at])
+    for k in range(len(strides)):
+        at += strides[k] * (codes[other, k] if (mask >> k) & 1 else codes[cell, k])
+    return np.int64(lookup[at])
 
 
-@njit(cache=True, nogil=True)
-def accepts(random, log_ratio):  # type: ignore[no-untyped-def]
-    return log_ratio >= 0 or (log_ratio > -40.0 and np.log(draw_share(random)) < log_ratio)
-
-
-@njit(cache=True, nogil=True)
-def try_one(ground, rules, chances, pace, cold, weight, state, kind):  # type: ignore[no-untyped-def]
-    """Somebody goes to another cell, comes or leaves."""
-    random, n = state.random, state.figures[N]
-    person, old, new, correction = -1, -1, -1, 0.0
-    d_prior = 0.0
-    if kind == 2 and draw_bits(random) >> np.uint64(63):
-        if n == len(state.people):
-            return
-        new = draw_cell(chances, random)
-        correction = -chances.log_proposal[new]
-        d_prior = chances.log_total[n + 1] - chances.log_total[n]
-    else:
-        if n == 0:
-            return
-        person = draw_below(random, n)
-        old = np.int64(state.people[person])
-        if kind == 2:
-            correction = chances.log_proposal[old]
-            d_prior = chances.log_total[n - 1] - chances.log_total[n]
-        elif kind == 1:
-            new = draw_cell(chances, random)
-            correction = chances.log_proposal[old] - chances.log_proposal[new]
-        else:
-            new = one_step_from(ground, old, random)
-            if new < 0:
-                return
-    if old == new or (new >= 0 and chances.log_prior[new] == -np.inf):
-        return
-    if new >= 0:
-        d_prior += chances.log_prior[new]
-    if old >= 0:
-        d_prior -= chances.log_prior[old]
-    gain = gain_of(ground, rules, state.totals, old, new)
-    if not accepts(random, gain * cold + weight * d_prior + (0.0 if pace.seeks else correction)):
-        return
-    shift(ground, rules, state, old, new)
-    state.levels[SCORE] += gain
-    state.levels[PRIOR] += d_prior
-    if old >= 0:
-        count_in(state, old, -1)
-    if new >= 0:
-        count_in(state, new, 1)
-    if old < 0:
-        state.people[n] = new
-        state.figures[N] = n + 1
-    elif new < 0:
-        state.people[person] = state.people[n - 1]
-        state.figures[N] = n - 1
-    else:
-        state.people[person] = new
-
-
-@njit(cache=True, nogil=True)
-def try_two(ground, rules, chances, cold, weight, state, kind):  # type: ignore[no-untyped-def]
-    """Two people exchange some attributes, or each changes one."""
-    random, n = state.random, state.figures[N]
-    n_attributes = len(ground.sizes)
-    if n < 2 or (kind == 3 and n_attributes < 2):
-        return
-    first = draw_below(random, n)
-    second = draw_below(random, n - 1)
-    second += second >= first
-    a, b = np.int64(state.people[first]), np.int64(state.people[second])
-    if kind == 3:
-        mask = 1 + draw_below(random, (1 << n_attributes) - 2)
-        new_a, new_b = exchanged(ground, a, b, mask), exchanged(ground, b, a, mask)
-    else:
-        new_a, new_b = one_step_from(ground, a, random), one_step_from(ground, b, random)
-    if new_a < 0 or new_b < 0 or new_a == a or new_b == b or (new_a == b and new_b == a):
-        return
-    log_prior = chances.log_prior
-    if log_prior[new_a] == -np.inf or log_prior[new_b] == -np.inf:
-        return
-    d_prior = log_prior[new_a] + log_prior[new_b] - log_prior[a] - log_prior[b]
-    gain = gain_of(ground, rules, state.totals, a, new_a)
-    before = state.figures[VIOLATION]
-    shift(ground, rules, state, a, new_a)
-    gain += gain_of(ground, rules, state.totals, b, new_b)
-    if not accepts(random, gain * cold + weight * d_prior):
-        shift(ground, rules, state, new_a, a)
-        state.figures[VIOLATION] = before
-        return
-    shift(ground, rules, state, b, new_b)
-    state.levels[SCORE] += gain
-    state.levels[PRIOR] += d_prior
-    count_in(state, a, -1)
-    count_in(state, b, -1)
-    count_in(state, new_a, 1)
-    count_in(state, new_b, 1)
-    state.people[first], state.people[second] = new_a, new_b
-
-
-@njit(cache=True, nogil=True)
+@_compiled
 def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights):  # type: ignore[no-untyped-def]
     """Walk on by `n_moves` steps; every `thin` steps a possible list is kept in `snapshots`, its levels in `heights`.
 
     A walk that seeks cools from `hot` to `cold`, both factors on the log likelihood, and keeps the best possible list.
     """
-    figures, levels, kinds = state.figures, state.levels, pace.kinds
-    cold = pace.hot
+    rows, codes, sizes, strides, lookup = ground
+    low, high, offsets, scores, violations, penalty = rules
+    log_prior, log_total, log_proposal, alias_share, alias = chances
+    people, counts, totals, gains, figures, levels, random, best, sums, present, last = state
+    up, down, twice_up, twice_down = gains[0], gains[1], gains[2], gains[3]
+    n, violation, clock, held = figures[N], figures[VIOLATION], figures[CLOCK], figures[HELD]
+    score, prior = levels[SCORE], levels[PRIOR]
+    n_masks = (1 << len(sizes)) - 2
+    kinds, factor, weight = pace.kinds, pace.hot, pace.prior_weight
     cooling = (pace.cold / pace.hot) ** (64.0 / max(n_moves, 1))
     since = 0
     for move in range(n_moves):
         if pace.seeks and move & 63 == 0:
-            cold *= cooling
-        weight = pace.prior_weight * (cold if pace.seeks else 1.0)
-        share = draw_share(state.random)
+            factor *= cooling
+            weight = pace.prior_weight * factor
+        share = draw_share(random)
         kind = 0
         while share >= kinds[kind]:
             kind += 1
-        if kind < 3:
-            try_one(ground, rules, chances, pace, cold, weight, state, kind)
+        # What is tried: somebody goes from `old` to `new`, and somebody else from `other_old` to `other_new`.
+        possible, first, second, correction, d_prior = True, np.int64(-1), np.int64(-1), 0.0, 0.0
+        old, new, other_old, other_new = np.int64(-1), np.int64(-1), np.int64(-1), np.int64(-1)
+        if kind == 2 and draw_bits(random) >> np.uint64(63):
+            possible = n < len(people)
+        elif kind < 3:
+            possible = n > 0
+            if possible:
+                first = draw_below(random, n)
+                old = np.int64(people[first])
         else:
-            try_two(ground, rules, chances, cold, weight, state, kind)
+            possible = n > 1 and (kind == 4 or n_masks > 0)
+            if possible:
+                first, second = draw_below(random, n), draw_below(random, n - 1)
+                second += second >= first
+                old, other_old = np.int64(people[first]), np.int64(people[second])
+        if possible:
+            if kind == 0:
+                new = one_step_from(codes, sizes, strides, lookup, old, random)
+                possible = new >= 0
+            elif kind == 1 or (kind == 2 and first < 0):
+                new = draw_below(random, len(alias))
+                if draw_share(random) >= alias_share[new]:
+                    new = np.int64(alias[new])
+                correction = -log_proposal[new] + (log_proposal[old] if old >= 0 else 0.0)
+            elif kind == 2:
+                correction = log_proposal[old]
+            elif kind == 3:
+                mask = 1 + draw_below(random, n_masks)
+                new = exchanged(codes, strides, lookup, old, other_old, mask)
+                other_new = exchanged(codes, strides, lookup, other_old, old, mask)
+                possible = new >= 0 and other_new >= 0
+            else:
+                new = one_step_from(codes, sizes, strides, lookup, old, random)
+                other_new = one_step_from(codes, sizes, strides, lookup, other_old, random)
+                possible = new >= 0 and other_new >= 0
+        if possible and old != new and (second < 0 or (other_old != other_new and old != other_new)):
+            if kind == 2:
+                d_prior = log_total[n + (1 if old < 0 else -1)] - log_total[n]
+            if new >= 0:
+                d_prior += log_prior[new]
+            if old >= 0:
+                d_prior -= log_prior[old]
+            if second < 0:
+                gain = gain_of(rows, up, down, old, new)
+            else:
+                d_prior += log_prior[other_new] - log_prior[other_old]
+                gain = gain_of_two(rows, up, down, twice_up, twice_down, old, new, other_old, other_new)
+            log_ratio = gain * factor + weight * d_prior + (0.0 if pace.seeks else correction)
+            if d_prior > -np.inf and (
+                log_ratio >= 0 or (log_ratio > -40.0 and np.log(draw_share(random)) < log_ratio)
+            ):
+                score += gain
+                prior += d_prior
+                violation += shift(rows, offsets, low, high, scores, violations, penalty, totals, gains, old, new)
+                count_in(counts, sums, present, last, clock, old, -1)
+                count_in(counts, sums, present, last, clock, new, 1)
+                if old < 0:
+                    people[n] = new
+                    n += 1
+                elif new < 0:
+                    n -= 1
+                    people[first] = people[n]
+                else:
+                    people[first] = new
+                if second >= 0:
+                    violation += shift(
+                        rows, offsets, low, high, scores, violations, penalty, totals, gains, other_old, other_new
+                    )
+                    count_in(counts, sums, present, last, clock, other_old, -1)
+                    count_in(counts, sums, present, last, clock, other_new, 1)
+                    people[second] = other_new
+                if pace.seeks and violation == 0 and score + pace.prior_weight * prior > levels[BEST_OBJECTIVE] + 1e-9:
+                    levels[BEST_OBJECTIVE] = score + pace.prior_weight * prior
+                    figures[BEST] = n
+                    best[:n] = people[:n]
         since += 1
-        if figures[VIOLATION] == 0:
-            figures[CLOCK] += 1
-            if pace.seeks:
-                objective = levels[SCORE] + pace.prior_weight * levels[PRIOR]
-                if objective > levels[BEST_OBJECTIVE] + 1e-9:
-                    levels[BEST_OBJECTIVE] = objective
-                    figures[BEST] = figures[N]
-                    state.best[: figures[N]] = state.people[: figures[N]]
-            elif since >= thin and figures[HELD] < len(snapshots):
-                held = figures[HELD]
-                snapshots[held, : figures[N]] = state.people[: figures[N]]
-                snapshots[held, figures[N] :] = -1
-                heights[held] = levels[SCORE] + levels[PRIOR]
-                figures[HELD] = held + 1
+        if violation == 0:
+            clock += 1
+            if since >= thin and held < len(snapshots):
+                snapshots[held, :n] = people[:n]
+                snapshots[held, n:] = -1
+                heights[held] = score + prior
+                held += 1
         if since >= thin:
             since = 0
+    figures[N], figures[VIOLATION], figures[CLOCK], figures[HELD] = n, violation, clock, held
+    levels[SCORE], levels[PRIOR] = score, prior

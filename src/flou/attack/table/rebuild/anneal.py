@@ -19,7 +19,7 @@ import numpy as np
 from flou.attack.table.rebuild.ground import Ground, lay_ground
 from flou.attack.table.rebuild.problem import Problem
 from flou.attack.table.rebuild.walk import Walk, mix_seed
-from flou.attack.table.rebuild.walk_kernel import BEST, BEST_OBJECTIVE, Pace, walk
+from flou.attack.table.rebuild.walk_kernel import BEST, BEST_OBJECTIVE, PRIOR, SCORE, N, Pace, walk
 from flou.describe.table.cells import Floats, Ints
 from flou.engine.errors import Infeasible
 from flou.engine.progress import tell
@@ -27,7 +27,7 @@ from flou.engine.progress import tell
 #: Steps of one attribute, anywhere, coming or leaving, exchanges, two at once: what finds the maximum soonest.
 _KINDS = (0.4, 0.2, 0.1, 0.2, 0.1)
 #: Factors on the log likelihood at the beginning and at the end.
-_HOT, _COLD = 0.3, 6.0
+_HOT, _COLD = 3.0, 40.0
 _AT_ONCE = 16
 
 
@@ -44,7 +44,7 @@ def anneal_to_likeliest(
     start: Ints | None = None,
     *,
     seed: int,
-    n_moves: int = 400_000,
+    n_moves: int = 1_000_000,
     n_tries: int = 4,
     prior: Floats | None = None,
     prior_weight: float = 0.0,
@@ -78,6 +78,9 @@ def seek(
     pace = Pace(np.cumsum(_KINDS) / sum(_KINDS) + np.array([0, 0, 0, 0, 1.0]), hot, cold, prior_weight, True)
     state = chain.state
     state.figures[BEST], state.levels[BEST_OBJECTIVE] = -1, -np.inf
+    if chain.is_possible:
+        state.figures[BEST], state.best[:] = state.figures[N], state.people
+        state.levels[BEST_OBJECTIVE] = state.levels[SCORE] + prior_weight * state.levels[PRIOR]
     walk(
         chain.ground, chain.relaxed, chain.chances, pace, state, n_moves, n_moves + 1, chain.snapshots[:0],
         chain.heights[:0],

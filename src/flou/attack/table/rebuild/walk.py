@@ -74,6 +74,10 @@ class Walk:
         recount(self.ground, self.relaxed, self.chances, state)
         self.forget()
 
+    def weigh(self, penalty: float) -> None:
+        """Change the price of what is impossible."""
+        self.relaxed = relaxed(self.rules, penalty)
+
     def forget(self) -> None:
         """Begin to count anew."""
         state = self.state
@@ -81,13 +85,16 @@ class Walk:
         for sums in (state.sums, state.present, state.last):
             sums[:] = 0
 
-    def run(self, n_moves: int, *, n_snapshots: int = 0) -> None:
-        """Walk on, keeping up to `n_snapshots` possible lists at even distances; counts begin anew."""
+    def run(self, n_moves: int, *, n_snapshots: int = 0, share: float = 1.0) -> None:
+        """Walk on, keeping up to `n_snapshots` possible lists at even distances; counts begin anew.
+
+        `share` is about how many states will be possible, so that the lists kept spread over all of the way.
+        """
         recount(self.ground, self.relaxed, self.chances, self.state)
         self.forget()
         self.snapshots = np.full((n_snapshots, len(self.state.people)), -1, dtype=np.int32)
         self.heights = np.zeros(n_snapshots)
-        thin = max(n_moves // max(n_snapshots, 1), 1)
+        thin = max(int(n_moves * share) // max(n_snapshots, 1), 1)
         pace = Pace(np.cumsum(_KINDS) / np.sum(_KINDS) + np.array([0, 0, 0, 0, 1.0]), 1.0, 1.0, 1.0, False)
         walk(
             self.ground, self.relaxed, self.chances, pace, self.state, n_moves, thin, self.snapshots, self.heights

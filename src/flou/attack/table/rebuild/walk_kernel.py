@@ -261,7 +261,7 @@ def exchanged(codes, strides, lookup, cell, other, mask):  # type: ignore[no-unt
 
 @_compiled
 def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights):  # type: ignore[no-untyped-def]
-    """Walk on by `n_moves` steps; every `thin` steps a possible list is kept in `snapshots`, its levels in `heights`.
+    """Walk on by `n_moves` steps; every `thin`-th possible list is kept in `snapshots`, its level in `heights`.
 
     A walk that seeks cools from `hot` to `cold`, both factors on the log likelihood, and keeps the best possible list.
     """
@@ -360,15 +360,15 @@ def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights)
                     levels[BEST_OBJECTIVE] = score + pace.prior_weight * prior
                     figures[BEST] = n
                     best[:n] = people[:n]
-        since += 1
         if violation == 0:
+            # Possible states in the order of their visits are a chain of their own, with the right chances.
             clock += 1
-            if since >= thin and held < len(snapshots):
+            since += 1
+            if since == thin and held < len(snapshots):
                 snapshots[held, :n] = people[:n]
                 snapshots[held, n:] = -1
                 heights[held] = score + prior
                 held += 1
-        if since >= thin:
-            since = 0
+                since = 0
     figures[N], figures[VIOLATION], figures[CLOCK], figures[HELD] = n, violation, clock, held
     levels[SCORE], levels[PRIOR] = score, prior

@@ -6,13 +6,16 @@ from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
     from flou.attack.table.cell_bounds import CellBounds
+    from flou.attack.table.reconstruction import Reconstruction
 
 METHODS = {
     "CellBounds": "flou.attack.table.cell_bounds",
+    "Reconstruction": "flou.attack.table.reconstruction",
 }
 
 __all__ = [
     "METHODS",
     "CellBounds",
+    "Reconstruction",
 ]
 __getattr__, __dir__ = attach(__name__, METHODS)

@@ -94,6 +94,24 @@ Numbers = Annotated[
 ]
 
 
+def _listed_values(value: object) -> object:
+    pairs = _items(value)
+    return tuple((name, as_tuple(held)) for name, held in pairs) if isinstance(pairs, tuple) else pairs
+
+
+def _plain_lists(value: tuple[tuple[str, tuple[Any, ...]], ...]) -> dict[str, list[Any]]:
+    return {name: list(held) for name, held in value}
+
+
+#: For each of some columns a list of values, stored as a tuple of pairs.
+Lists = Annotated[
+    tuple[tuple[str, tuple[Scalar, ...]], ...],
+    BeforeValidator(_listed_values),
+    PlainSerializer(_plain_lists),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "array"}}),
+]
+
+
 def _plain_tables(value: tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]) -> dict[str, dict[str, Any]]:
     return {name: dict(pairs) for name, pairs in value}
 

@@ -33,12 +33,24 @@ class Attribute:
     values: tuple[Any, ...]
     #: The name of a level → the label of each value there.
     labels: Mapping[str, tuple[str, ...]]
+    #: The name of a level → what tables call it.
+    shown: Mapping[str, str]
     #: For each value of the column that is declared, the place of its category among `values`; empty where none is.
     base: Mapping[Any, int] = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
+    def finest(self) -> str:
+        """The name of its finest level."""
         return self.column if self.level == 0 else f"{self.column}@{self.level}"
+
+    @property
+    def name(self) -> str:
+        """What tables call it at its finest level."""
+        return self.shown[self.finest]
+
+    def level_called(self, word: str) -> str | None:
+        """The name of the level that a user calls so; None where there is none."""
+        return next((level for level, shown in self.shown.items() if word in (level, shown)), None)
 
     @property
     def n(self) -> int:
@@ -150,7 +162,18 @@ def _attribute(
     for name in group:
         if name != finest:
             labels[name] = _labels_above(name, finest, values, texts, base, schema, tables)
-    return Attribute(column, number, tuple(values), labels, base)
+    return Attribute(column, number, tuple(values), labels, _called(group, tables), base)
+
+
+def _called(group: Sequence[str], tables: Sequence[Table]) -> dict[str, str]:
+    """What the first table that shows a level calls it."""
+    called: dict[str, str] = {}
+    for table in tables:
+        for dim in table.dims:
+            for name, shown in zip(level_names(dim), dim.columns, strict=True):
+                if name in group:
+                    called.setdefault(name, shown)
+    return called
 
 
 def names_of(table: Table) -> list[str]:

@@ -56,7 +56,7 @@ def read_case(
     splitting = _splitting(block, attributes)
     left_out: list[str] = []
     if splitting is not None:
-        kept = [splitting.name in names_of(table) for table in tables]
+        kept = [splitting.finest in names_of(table) for table in tables]
         left_out = [t.name for t, k in zip(tables, kept, strict=True) if not k]
         tables = [t for t, k in zip(tables, kept, strict=True) if k]
         mechanisms = [m for m, k in zip(mechanisms, kept, strict=True) if k]
@@ -70,7 +70,7 @@ def read_case(
         else "Leave out tables with the finest categories."
     )
     universe = lay_out(attributes, _once(rules), hint=hint)
-    name = "" if splitting is None else splitting.name
+    name = "" if splitting is None else splitting.finest
     layout = lay_figures(tables, universe, mechanisms, name)
     blocks = [""] if splitting is None else block_labels(tables, name)
     figures = read_figures(layout, tables, blocks, name, max_total)
@@ -84,7 +84,7 @@ def _once(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _splitting(block: str | None, attributes: Sequence[Attribute]) -> Attribute | None:
     if block is None:
         return None
-    found = [a for a in attributes if block in (a.name, a.column)]
+    found = [a for a in attributes if block in (a.finest, a.name, a.column)]
     if not found:
         names = [a.name for a in attributes]
         raise DataError(f"block = {block!r} is no attribute of the tables.{did_you_mean(block, names)} "

@@ -91,7 +91,12 @@ class Layout:
     def figure_name(self, figure: int, tables: Sequence[Table]) -> str:
         """The cell of a figure, for messages: `gender = female, age5 = 20-24 in 'table 1'`."""
         sheet = next(s for s in self.sheets if s.first <= figure < s.first + s.n)
-        shown = [f"{n} = {label}" for n, label in zip(sheet.levels, sheet.name(figure), strict=True) if n != ALL]
+        attributes = self.universe.attributes
+        shown = [
+            f"{attribute.shown[level]} = {label}"
+            for attribute, level, label in zip(attributes, sheet.levels, sheet.name(figure), strict=True)
+            if level != ALL
+        ]
         name = tables[sheet.table].name
         return f"{', '.join(shown) or 'the total'}{f' of {name!r}' if name else ''}"
 

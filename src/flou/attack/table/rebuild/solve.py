@@ -1,0 +1,93 @@
+"""One block solved: a population that fits what is published, and the records that every such population has.
+
+Three attacks of growing strength. *Feasible* takes any population that the figures allow (Abado and Stefan 2024).
+*Likelihood* takes the one that makes the figures likeliest, by what is known of the mechanism. *Posterior* weighs all
+of them and takes the records that are likeliest to be there, each with its chance. Whatever the attack, a record is
+called certain only where a proof says that no population without it fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from flou.attack.table.rebuild.anneal import anneal_to_likeliest
+from flou.attack.table.rebuild.certain import prove_minimum
+from flou.attack.table.rebuild.feasible import find_counts
+from flou.attack.table.rebuild.ground import Ground
+from flou.attack.table.rebuild.posterior import Posterior, sample_posterior
+from flou.attack.table.rebuild.problem import Problem
+from flou.describe.table.cells import Floats, Ints
+from flou.engine.errors import Infeasible
+
+Mode = Literal["feasible", "likelihood", "posterior"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What was found out about one block."""
+
+    #: The cell of each rebuilt person, and the chance that so many are there; NaN where no chances were computed.
+    cells: Ints
+    confidence: Floats
+    #: The least count of each cell over all populations that fit, as far as it is proven.
+    least: Ints
+    #: Whether the proof came to its end: what is not certain by it is uncertain for good.
+    proven: bool
+    log_likelihood: float
+    #: Whether the chances settled down; True where none were needed.
+    converged: bool = True
+
+
+def solve(
+    problem: Problem,
+    codes: Ints,
+    *,
+    mode: Mode,
+    seed: int,
+    chances: Floats | None = None,
+    prove: bool = True,
+    ground: Ground | None = None,
+    n_threads: int | None = None,
+) -> Solved:
+    """Attack one block; `chances` are those of the prior, the same for all cells where None."""
+    pool: Ints | None = None
+    converged = True
+    if mode == "feasible":
+        counts = find_counts(problem, seed=seed)
+    else:
+        counts = _likeliest(problem, codes, seed, ground)
+    cells = np.repeat(np.arange(problem.n_cells), counts)
+    confidence = np.full(len(cells), np.nan)
+    if mode == "posterior":
+        found = sample_posterior(problem, codes, chances, counts, seed=seed, n_threads=n_threads)
+        cells, confidence = _likeliest_people(found)
+        pool, converged = found.solutions, found.converged
+    else:
+        pool = counts[None, :]
+    least, proven = np.zeros(problem.n_cells, dtype=np.int64), False
+    if prove:
+        possible = np.array([problem.allows(line) for line in pool], dtype=np.bool_)
+        least, proven = prove_minimum(problem, pool[possible], seed=seed)
+    return Solved(cells, confidence, least, proven, problem.log_likelihood(counts), converged)
+
+
+def _likeliest_people(found: Posterior) -> tuple[Ints, Floats]:
+    """As many people as are expected, each the likeliest that is left, and the chance that so many are in its cell."""
+    n_cells = len(found.expected)
+    held = np.stack([np.bincount(line[line >= 0], minlength=n_cells) for line in found.samples])
+    chances = np.stack([(held >= copies).mean(axis=0) for copies in range(1, int(held.max(initial=1)) + 1)])
+    chances[0] = found.presence
+    order = np.argsort(-chances, axis=None, kind="stable")[: round(float(found.expected.sum()))]
+    return order % n_cells, chances.reshape(-1)[order]
+
+
+def _likeliest(problem: Problem, codes: Ints, seed: int, ground: Ground | None) -> Ints:
+    """The likeliest counts; where cooling down finds none that fit, it begins with counts that do."""
+    try:
+        return anneal_to_likeliest(problem, codes, seed=seed, n_tries=2, ground=ground).counts
+    except Infeasible:
+        start = find_counts(problem, seed=seed)
+        return anneal_to_likeliest(problem, codes, start, seed=seed, n_tries=2, ground=ground).counts

@@ -13,6 +13,7 @@ from typing import Any
 
 from flou.describe.microdata import Microdata
 from flou.describe.table.table_files import file_name
+from flou.engine.attack import Attack
 from flou.engine.errors import PlanError, listed
 from flou.engine.method import Method
 from flou.engine.plan import Plan
@@ -32,13 +33,15 @@ class Stages:
     #: The tables as they were made, and the release of them; None where the plan makes none.
     made: Any = None
     tables: Release | None = None
+    #: The records that the tables were made of.
+    counted: Any = None
 
     @classmethod
     def of(cls, plan: Plan, original: Microdata, release: Release) -> Stages:
         if not plan.tables:
             return cls(original, release)
         kin = release.data.kin
-        return cls(original, kin.records if kin.records.released else None, kin.original, release)
+        return cls(original, kin.records if kin.records.released else None, kin.original, release, kin.records)
 
     @property
     def frame(self) -> Any:
@@ -49,7 +52,8 @@ class Stages:
     def of_method(self, method: Method) -> Iterator[tuple[Any, Any]]:
         """Before and after, of the kind that the method works on."""
         if self.tables is not None and works_on_tables(method):
-            yield self.made, self.tables
+            by_records = isinstance(method, Attack) and method.scored_by == "records"
+            yield self.counted if by_records else self.made, self.tables
         elif self.records is not None:
             yield self.original, self.records
 

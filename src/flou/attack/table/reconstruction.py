@@ -70,6 +70,13 @@ class Reconstruction(Attack):
     max_total: int | None = Field(None, description="the largest number of people, if no table bounds it", ge=1)
     certain: Literal["prove", "skip"] = Field("prove", description="whether to prove which records are certain")
 
+    def shown_settings(self) -> dict[str, Any]:
+        """The parameters as plain values; of records that are known beforehand only that there are some."""
+        shown = super().shown_settings()
+        if isinstance(self.prior, Microdata):
+            shown["prior"] = f"{self.prior.n_records:,} records"
+        return shown
+
     def reconstruct(self, release: Any, *, secret: Secret | int | None = None) -> Reconstructed:
         """What an intruder rebuilds, who has no true records to compare with."""
         released = self._accept(release)

@@ -22,7 +22,7 @@ from flou.describe.schema import Schema
 from flou.describe.table.cells import Cells, Floats, Ints
 from flou.describe.table.dimension import TOTAL, Dimension, build_dimension
 from flou.describe.table.roll_up import Digits
-from flou.describe.table.spec import DimensionSpec, parse_dims
+from flou.describe.table.spec import DimensionSpec, level_name, parse_dims
 from flou.describe.table.table import Table, reserved
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
@@ -48,12 +48,12 @@ def table_from_frame(
 
     `count` is the column of counts, `value` that of sums, `weighted` that of weighted counts, `key` that of cell keys.
     `cells` says whether all cells are listed, or those alone that somebody is in; by default all if zeros
-    are among them and none is missing. `schema` says what is known of the columns: a dimension "age@age5" is then a
-    level of the hierarchy of age.
+    are among them and none is missing. `schema` says what is known of the columns: one that is called "age5" or
+    "age@age5" is then known to be that level of the hierarchy of age.
     """
     entered = native.enter(frame)
     rows = native.collect(entered.frame)
-    specs = parse_dims(dims, rows.columns, Schema() if schema is None else schema)
+    specs = parse_dims(dims, rows.columns, Schema())
     for column in (count, value, weighted, key):
         if column is not None and column not in rows.columns:
             raise DataError(
@@ -75,7 +75,7 @@ def table_from_frame(
     n_unlisted = _unlisted([dim for dim, _ in read], codes)
     # a zero among some of the cells does not say that the others are listed for any other reason than that they are not
     listing: Listing = cells if cells != "as given" else "all" if (counts == 0).any() and not n_unlisted else "occupied"
-    found_dims = tuple(replace(dim, declared=listing == "all") for dim, _ in read)
+    found_dims = tuple(replace(dim, declared=listing == "all", names=_names(dim, schema)) for dim, _ in read)
     packed = Digits(tuple(dim.n_nodes for dim in found_dims)).pack(list(codes.T))
     order = np.argsort(packed, kind="stable")
     _require_once(rows, packed, order, specs)
@@ -97,6 +97,11 @@ def table_from_frame(
         native_kind=entered.kind,
         name=name,
     )
+
+
+def _names(dim: Dimension, schema: Schema | None) -> tuple[str, ...]:
+    """The one name of each level, where a schema says what the columns are."""
+    return () if schema is None else tuple(level_name(column, schema) for column in dim.columns)
 
 
 def _unlisted(dims: Sequence[Dimension], codes: NDArray[np.int32]) -> int:

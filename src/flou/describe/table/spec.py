@@ -105,14 +105,14 @@ def _levels(word: str, text: str, columns: Sequence[str], schema: Schema) -> Ite
 
 def _level(word: str, text: str, columns: Sequence[str], schema: Schema) -> Level:
     if word not in columns and "@" not in word:
-        owners = [(c, h) for c, h in schema.hierarchies.items() if c in columns and word in h.names]
+        owners = [c for c, h in schema.hierarchies.items() if c in columns and word in h.names]
         if len(owners) > 1:
             raise HierarchyError(
-                f"The dimension {text!r} asks for {word!r}, a level of {listed([c for c, _ in owners])}. Say which: "
-                f'"{owners[0][0]}@{word}".'
+                f"The dimension {text!r} asks for {word!r}, a level of {listed(owners)}. Say which: "
+                f'"{owners[0]}@{word}".'
             )
         if owners:
-            return Level(owners[0][0], owners[0][1].level_number(word), word)
+            return Level(owners[0], schema.hierarchies[owners[0]].level_number(word), word)
     if word in columns or "@" not in word:
         return Level(_known(word, text, columns), 0, word)
     column, _, wanted = word.rpartition("@")
@@ -122,6 +122,14 @@ def _level(word: str, text: str, columns: Sequence[str], schema: Schema) -> Leve
     number = hierarchy.level_number(int(wanted) if wanted.isdecimal() else wanted)
     shown = f"{column}@{number if wanted.isdecimal() else wanted}"
     return Level(column, number, column if number == 0 else shown)
+
+
+def level_name(shown: str, schema: Schema) -> str:
+    """The one name of the level that a column of a counted table shows, as far as a schema tells."""
+    columns = schema.declared
+    named = any(shown in h.names for h in schema.hierarchies.values())
+    known = shown not in columns and (named or shown.rpartition("@")[0] in schema.hierarchies)
+    return _level(shown, shown, columns, schema).name if known else shown
 
 
 def _level_name(names: Sequence[str], number: int) -> str:

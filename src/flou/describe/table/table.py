@@ -89,6 +89,15 @@ class Table:
         return table_from_frame(frame, dims, count=count, value=value, **more)
 
     @classmethod
+    def from_published(
+        cls, frame: object, dims: Sequence[str] | str, *, mechanism: Mechanism | None = None, **more: Any
+    ) -> Table:
+        """A table that others published, true figures unknown; see `flou.describe.table.from_published`."""
+        from flou.describe.table.from_published import table_from_published
+
+        return table_from_published(frame, dims, mechanism=mechanism, **more)
+
+    @classmethod
     def read(cls, path: str | PathLike[str], dims: Sequence[str] | str, **more: Any) -> Table:
         """A table from a CSV, Parquet, Arrow or Excel file; see `from_frame` for the rest."""
         from flou.describe.table.table_files import read_table

@@ -62,7 +62,7 @@ class Mechanism(ABC):
     bounded: ClassVar[bool] = True
     #: What shares its noise: cells of the same contributors, the same cell wherever it stands, or nothing, each figure
     #: being drawn anew, so that figures of one cell are independent.
-    shared_by: ClassVar[Literal["contributors", "cell", "nothing"]] = "cell"
+    shared_by: Literal["contributors", "cell", "nothing"] = "cell"
 
     @property
     def zeros_kept(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -60,8 +61,12 @@ class ConventionalRounding(Rounding):
         return rows
 
 
+@dataclass(frozen=True)
 class UnbiasedRounding(Rounding):
     """To one of the two adjacent multiples, the nearer the likelier: at base 5, 3 becomes 5 with probability 0.6."""
+
+    #: Drawn by the cell, or by the keys of the people in it where the table has keys.
+    shared_by: Literal["contributors", "cell", "nothing"] = "cell"
 
     @property
     def name(self) -> str:

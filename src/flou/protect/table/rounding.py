@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.mechanism.cell_keys import KEYS, require_random
+from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.mechanism.rounding import ConventionalRounding, UnbiasedRounding
 from flou.describe.table.cells import Ints
 from flou.describe.table.coordinates import hash_coordinates
@@ -110,6 +111,11 @@ class RandomRounding(_Multiples):
     def mechanism(self) -> UnbiasedRounding:
         """The chances of the two multiples."""
         return UnbiasedRounding(self.base)
+
+    def _mechanism_of(self, table: Table) -> Mechanism | None:
+        """By keys cells of the same people are rounded alike, which an intruder may make use of."""
+        described = super()._mechanism_of(table)
+        return described if described is None or not table.has_keys else UnbiasedRounding(self.base, "contributors")
 
     @property
     def _base(self) -> int:

@@ -249,9 +249,9 @@ def _require_possible(table: Table, layout: Layout, sheet: Sheet, cells: Ints, s
     if len(wrong):
         labels = table.labels()[int(cells[wrong[0]])].row(0)
         raise DataError(
-            f"{table.name or 'The table'} shows {shown[wrong[0]]:,} at {' × '.join(map(str, labels))}, where the "
-            f"structural rules say that nobody can be ({len(wrong):,} such cells). One of the two is wrong: leave the "
-            "rule out, or correct the table."
+            f"{table.name or 'The table'} shows {shown[wrong[0]]:,} at {' × '.join(map(str, labels))}, where nobody "
+            f"can be by the structural rules or the values that are known ({len(wrong):,} such cells). One of them is "
+            "wrong: leave the rule out, add the value, or correct the table."
         )
 
 

@@ -55,10 +55,11 @@ class Sheet:
         return tuple(labels[int(i)] for labels, i in zip(self.labels, places, strict=True))
 
     def find(self, codes: Sequence[Ints]) -> Ints:
-        """The figures of packed labels; -1 where the product has no cell."""
-        wanted = np.ravel_multi_index(tuple(codes), self.shape)
+        """The figures of labels, given by their places, -1 for an unknown one; -1 where the product has no cell."""
+        known = np.all([at >= 0 for at in codes], axis=0)
+        wanted = np.ravel_multi_index(tuple(np.maximum(at, 0) for at in codes), self.shape)
         place = np.minimum(np.searchsorted(self.packed, wanted), self.n - 1)
-        return np.where(self.packed[place] == wanted, place + self.first, -1)
+        return np.where(known & (self.packed[place] == wanted), place + self.first, -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism
 from flou.describe.mechanism.ratio_interval import possible_counts
+from flou.engine.errors import DataError
 
 #: Where the exponent of the bound is tried, relative to the best one of normal noise.
 _TRIED = np.geomspace(0.2, 5.0, 25)
 _STEPS = 50
+#: Chances that are held at once: about a gigabyte.
+_MOST_CHANCES = 120_000_000
 
 
 def bound_mean(
@@ -35,6 +38,14 @@ def bound_mean(
     most = -_extreme(-scores, least_counts, most_counts)
     if np.isnan(least) or least == most:
         return least, most, least, most
+    if not mechanism.bounded:  # every count is possible, so only the scores themselves bound their mean
+        least, most = float(scores.min()), float(scores.max())
+    n_chances = len(_TRIED) * sum(map(len, counts)) * (2 * mechanism.reach + 1)
+    if n_chances > _MOST_CHANCES:
+        raise DataError(
+            f"The interval of a mean over {len(shown):,} categories needs {n_chances:,} chances of this noise, more "
+            f"than fit in memory ({_MOST_CHANCES:,}). Take a mean over coarser categories, or a table with less noise."
+        )
     tails = _Tails(mechanism, shown.astype(np.float64), scores, counts, np.log(2 / (1 - level)))
     return tails.end(least, most), tails.end(most, least), least, most
 

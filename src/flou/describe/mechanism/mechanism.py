@@ -74,6 +74,16 @@ class Mechanism(ABC):
         row: Floats = self.chances[int(self.row_of(np.array([checked_count(i)]))[0])]
         return row
 
+    def rows(self, numbers: Integers) -> Floats:
+        """The rows of these numbers; a wide mechanism makes them one by one, and never holds all of them."""
+        rows: Floats = self.chances[numbers]
+        return rows
+
+    @property
+    def large_counts(self) -> Integers:
+        """Counts beyond the noise, of which each row that serves large counts has one."""
+        return self.last + 1 + self.reach + np.arange(self.last + 1, dtype=np.int64)
+
     def targets(self, i: int) -> Integers:
         """The counts that can be published for the true count i, ascending."""
         return checked_count(i) - self.reach + np.flatnonzero(self.deviation_row(i)).astype(np.int64)

@@ -9,7 +9,8 @@ ones it comes close to the delta method.
 
 Noises are independent, since the keys of two cells are, unless the same people are in both; then Za - Zb = 0 and r = 1
 is never rejected. Where a mechanism is too wide for this, each count gets its own test at half the error (Bonferroni),
-which is wider and needs no independence. An interval says what the published table says; it does not protect anybody.
+which is wider and needs no independence. Of a mechanism without bounds the counts that are tested are those with a
+chance that is worth naming, and nothing is certain but what the relation of the cells says. An interval says what the published table says; it does not protect anybody.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ def bound_ratios(
     scan = _compiled() if len(distinct) >= _MANY else scan_pairs
     found = np.array([_bound(mechanism, rows, int(a), int(b), relation, level, scan) for a, b in distinct])
     bounds: Bounds = found.reshape(-1, 4)[places.reshape(-1)]
+    if not mechanism.bounded:  # every pair is possible, so only what the relation says is certain
+        bounds[:, 2:] = {"part": (0.0, 1.0), "whole": (1.0, np.inf), "apart": (0.0, np.inf)}[relation]
     return bounds
 
 

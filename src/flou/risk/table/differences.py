@@ -38,8 +38,8 @@ class Pairs:
 
 def large_pairs(mechanism: Mechanism, difference: Integers, weight: Floats) -> Pairs:
     """Pairs whose smaller cell is large: every row that serves large counts has the same part."""
-    n_rows = mechanism.last + 1
-    inner = n_rows + mechanism.reach + np.arange(n_rows, dtype=np.int64)
+    inner = mechanism.large_counts
+    n_rows = len(inner)
     return Pairs(np.tile(inner, len(difference)), np.repeat(difference, n_rows), np.repeat(weight / n_rows, n_rows))
 
 
@@ -49,9 +49,8 @@ def joint_chances(mechanism: Mechanism, pairs: Pairs, true: Integers, published:
     rows_inner = mechanism.row_of(pairs.inner)
     rows_outer = mechanism.row_of(pairs.inner + pairs.difference)
     place = np.searchsorted(true, pairs.difference)
-    kinds, which = np.unique(
-        np.stack([rows_inner, rows_outer, place, pairs.difference == 0]), axis=1, return_inverse=True
-    )
+    alike = (pairs.difference == 0) & (mechanism.shared_by != "nothing")
+    kinds, which = np.unique(np.stack([rows_inner, rows_outer, place, alike]), axis=1, return_inverse=True)
     weights = np.bincount(which.ravel(), pairs.weight)
     lags: dict[tuple[int, int], Floats] = {}
     for (inner, outer, at, same), weight in zip(kinds.T.tolist(), weights, strict=True):
@@ -59,7 +58,7 @@ def joint_chances(mechanism: Mechanism, pairs: Pairs, true: Integers, published:
             joint[at, published == 0] += weight
             continue
         if (inner, outer) not in lags:
-            lags[inner, outer] = np.correlate(mechanism.chances[outer], mechanism.chances[inner], "full")
+            lags[inner, outer] = np.correlate(*mechanism.rows(np.array([outer, inner])), "full")
         chances, reach = lags[inner, outer], 2 * mechanism.reach
         lag = published - true[at]
         near = np.abs(lag) <= reach

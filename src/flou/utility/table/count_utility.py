@@ -32,6 +32,10 @@ from flou.utility.table.sizes import SIZES, class_of, class_text
 from flou.utility.table.sizes_chart import by_size
 
 
+#: Chances that are looked at together.
+_MOST_CHANCES = 2_000_000
+
+
 class CountUtility(Utility):
     """Shared by the comparisons of counts. A subclass scores pairs of counts and says how scores are put together."""
 
@@ -101,21 +105,22 @@ class CountUtility(Utility):
 
     def _large(self, mechanism: Mechanism) -> float | None:
         """The expected figure of large counts, where it does not depend on the count."""
-        n_rows = mechanism.last + 1
-        counts = n_rows + mechanism.reach + np.arange(n_rows, dtype=np.int64)
-        return float(self._expected(mechanism, counts).mean())
+        return float(self._expected(mechanism, mechanism.large_counts).mean())
 
     # how results are made
 
     def _expected(self, mechanism: Mechanism, counts: Integers) -> Floats:
         """Σ_j p_ij score(i, j) of each true count i."""
-        rows = mechanism.chances[mechanism.row_of(counts)]
+        deviations = np.arange(-mechanism.reach, mechanism.reach + 1, dtype=np.int64)
+        at_once = max(1, _MOST_CHANCES // len(deviations))
         found = np.zeros(len(counts))
-        for column, z in enumerate(range(-mechanism.reach, mechanism.reach + 1)):
-            chance = rows[:, column]
+        for start in range(0, len(counts), at_once):
+            some = counts[start : start + at_once]
+            chances = mechanism.rows(mechanism.row_of(some))
             # no count is published below zero: those chances are 0
-            scores = self._score(counts, np.maximum(counts + z, 0).astype(np.float64))
-            found += np.where(chance > 0, chance * scores, 0.0)
+            published = np.maximum(some[:, None] + deviations, 0).astype(np.float64)
+            scores = self._score(np.repeat(some, len(deviations)), published.ravel()).reshape(chances.shape)
+            found[start : start + at_once] = np.where(chances > 0, chances * scores, 0.0).sum(axis=1)
         return found
 
     def _observed(self, released: Any, cells: Cells) -> ComparisonResult:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flou.engine.release import Release
     from flou.engine.secret import Secret
     from flou.engine.tabulation import Tabulation
+    from flou.protect.table.privacy_budget import PrivacyBudget
     from flou.reporting.document import Report
 
 _NAMES = {
@@ -37,6 +38,7 @@ _NAMES = {
     "Microdata": "flou.describe.microdata",
     "Plan": "flou.engine.plan",
     "Policy": "flou.decide.policy",
+    "PrivacyBudget": "flou.protect.table.privacy_budget",
     "Release": "flou.engine.release",
     "Report": "flou.reporting.document",
     "Schema": "flou.describe.schema",
@@ -61,7 +63,7 @@ _NAMES = {
 }
 
 __all__ = [
-    "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "Release", "Report", "Schema", "Secret",
+    "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "PrivacyBudget", "Release", "Report", "Schema", "Secret",
     "Table", "TableSet", "Tabulation", "TransitionMatrix", "Verdict", "__version__", "attack", "calibrate", "datasets",
     "protect", "read", "read_argus", "record_keys", "risk", "tabulate_many", "utility", "write", "write_argus",
 ]  # fmt: skip

@@ -58,6 +58,10 @@ class GuaranteeBrokenError(FlouError):
     """A protection's promise does not hold on its output; nothing is released."""
 
 
+class BudgetError(FlouError):
+    """A privacy budget is spent, or its ledger cannot be trusted; nothing is drawn."""
+
+
 class Interrupted(FlouError):  # noqa: N818 - not a fault
     """The user stopped the work; nothing was written."""
 

@@ -235,6 +235,9 @@ class Protection(Method):
     #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
     chooses_keys: ClassVar[bool] = False
 
+    #: Whether it draws from the operating system whatever the secret is, so that nobody can replay what it does.
+    draws_from_system: ClassVar[bool] = False
+
     @property
     def touches(self) -> tuple[str, ...]:
         """The columns that its parameters name to be changed."""

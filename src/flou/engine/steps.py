@@ -51,7 +51,8 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
     tell("protect: verify", len(methods), len(methods))
     current = current.compacted()
     proofs = tuple(g.prove(current) for g in promised)
-    origin = max(trail.secret_origin, secret.origin, key=_TRUST.index)
+    drawn: tuple[Origin, ...] = ("entropy",) if any(m.draws_from_system for m in methods) else ()
+    origin = max(trail.secret_origin, secret.origin, *drawn, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, trail.keyed)
     return Release(data=current.with_trail(done), trail=done)
 
@@ -81,7 +82,7 @@ def _one_step(
         changes=outcome.changes,
         figures=outcome.figures,
         notes=outcome.notes,
-        random=draws.used,
+        random=draws.used or method.draws_from_system,
         seconds=time.perf_counter() - started,
         details=outcome.details,
         unit="records" if data_kind(before) == "microdata" else "cells",

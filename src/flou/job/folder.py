@@ -143,7 +143,7 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
         "plan": done.plan.to_public_toml(),
         "inputs": _inputs(done),
         "changed": None if done.changed is None else [str(note) for note in done.changed],
-        "secret": {"origin": done.secret.origin, "replayable": done.secret.replayable},
+        "secret": {"origin": done.secret.origin, "replayable": done.secret.replayable and not _drawn_by_system(done)},
         "results": [r.to_dict() for r in done.results],
         "steps": [
             {"method": s.method.name(), "settings": s.method.shown_settings(), f"{s.unit}_before": s.n_records_before,
@@ -155,6 +155,11 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
         "verdict": done.verdict.to_dict(),
         "public": {p.relative_to(folder / "public").as_posix(): _sha256(p) for p in public},
     }  # fmt: skip
+
+
+def _drawn_by_system(done: Done) -> bool:
+    """Whether a step drew what no secret repeats: the hashes of the public files are then all that can be checked."""
+    return any(step.method.draws_from_system for step in done.release.steps)
 
 
 def _sha256(path: Path) -> str:

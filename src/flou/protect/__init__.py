@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flou.protect.micro.top_code import BottomCode, TopCode
     from flou.protect.table.cell_key import CellKey
     from flou.protect.table.cell_suppression import CellSuppression
+    from flou.protect.table.noisy_counts import NoisyCounts
     from flou.protect.table.rounding import RandomRounding, Rounding
 
 METHODS = {
@@ -49,6 +50,7 @@ METHODS = {
     "RandomCode": "flou.protect.micro.random_code",
     "RandomRounding": "flou.protect.table.rounding",
     "MultiplicativeNoise": "flou.protect.micro.multiplicative_noise",
+    "NoisyCounts": "flou.protect.table.noisy_counts",
     "Pram": "flou.protect.micro.pram",
     "RandomSwap": "flou.protect.micro.random_swap",
     "RankSwap": "flou.protect.micro.rank_swap",
@@ -78,6 +80,7 @@ __all__ = [
     "Microaggregation",
     "Mondrian",
     "MultiplicativeNoise",
+    "NoisyCounts",
     "Pram",
     "RandomCode",
     "RandomRounding",

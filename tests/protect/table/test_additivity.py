@@ -116,7 +116,7 @@ def test_compiled_and_plain_loops_agree() -> None:
     table = keyed().tabulate(["region", "age@*", "sex"])
     noisy = flou.protect.CellKey(D=5, V=3, js=2).protect(table).data.published_counts
     inner, above = find_parts(table)
-    given = (noisy[inner], noisy, above, 3, 1)
+    given = (noisy[inner], noisy, above, noisy[inner] == 0, 3, 1)
     assert (settle_cells(*given) == _compiled()(*given)).all()
 
 

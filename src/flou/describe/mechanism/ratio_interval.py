@@ -10,7 +10,8 @@ ones it comes close to the delta method.
 Noises are independent, since the keys of two cells are, unless the same people are in both; then Za - Zb = 0 and r = 1
 is never rejected. Where a mechanism is too wide for this, each count gets its own test at half the error (Bonferroni),
 which is wider and needs no independence. Of a mechanism without bounds the counts that are tested are those with a
-chance that is worth naming, and nothing is certain but what the relation of the cells says. An interval says what the published table says; it does not protect anybody.
+chance worth naming, and nothing is certain but what the relation of the cells says. An interval says what the published
+table says; it does not protect anybody.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ of the squared changes over all cells is made small by changing one finest cell 
 table, to its best figure (coordinate descent; the least-squares adjustment of Stone, Champernowne and Meade 1942, in
 whole numbers). Each change lowers a sum of whole squares, and nothing is drawn. It ends when going through all cells
 lowers the sum by less than one part in 100,000, in small tables when no change of one cell improves anything; something
-better may exist. Zeros stay zero, and figures that may not be shown stay out.
+better may exist. Zeros stay zero unless noise made them, and figures that may not be shown stay out.
 
 True counts are looked at for one thing: whether the margins of the table as it was made add up at all. It does not
 protect anything, and it does not undo a protection: it works on what is published.
@@ -32,17 +32,27 @@ _MANY = 3_000
 _WORTH = 100_000
 
 
-def restore_additivity(table: Table, moved: Ints, *, least: int, step: int) -> Ints:
+def restore_additivity(
+    table: Table, moved: Ints, *, least: int, step: int, fixed: NDArray[np.bool_] | None = None
+) -> Ints:
     """Figures near the moved ones of which every margin is the sum of its finest cells.
 
-    A finest cell shows 0 or least, least + step, …; one that is moved to 0 stays 0.
+    A finest cell shows 0 or least, least + step, …; one that is `fixed` stays 0, by default those that are moved to 0.
+    Moved figures may lie below 0, and are aimed at where they are.
     """
+    inner, above = require_parts(table)
+    settle = _compiled() if len(inner) >= _MANY else settle_cells
+    start = np.maximum(np.ascontiguousarray(moved[inner], dtype=np.int64), 0)
+    stays = start == 0 if fixed is None else np.ascontiguousarray(fixed[inner])
+    settled = settle(start, np.ascontiguousarray(moved, dtype=np.int64), above, stays, least, step)
+    return _sums(settled, above, table.n_cells)
+
+
+def require_parts(table: Table) -> tuple[Ints, Ints]:
+    """`find_parts` of a table that lists the finest cells below every margin; others are refused."""
     inner, above = find_parts(table)
     _require_complete(table, inner, above)
-    settle = _compiled() if len(inner) >= _MANY else settle_cells
-    start = np.ascontiguousarray(moved[inner], dtype=np.int64)
-    settled = settle(start, np.ascontiguousarray(moved, dtype=np.int64), above, least, step)
-    return _sums(settled, above, table.n_cells)
+    return inner, above
 
 
 def count_open_margins(table: Table) -> int:
@@ -94,7 +104,7 @@ def _sums(parts: NDArray[Any], above: Ints, n_cells: int) -> Ints:
     return sums
 
 
-def settle_cells(start: Ints, moved: Ints, above: Ints, least: int, step: int) -> Ints:
+def settle_cells(start: Ints, moved: Ints, above: Ints, fixed: NDArray[np.bool_], least: int, step: int) -> Ints:
     """Figures of the finest cells that changes of one of them hardly improve; `start` are their moved figures."""
     parts = start.copy()
     gaps = -moved  # what each cell shows less what it was moved to
@@ -109,7 +119,7 @@ def settle_cells(start: Ints, moved: Ints, above: Ints, least: int, step: int) -
     while gained > 0 and gained * _WORTH >= cost:
         gained = 0
         for i in range(len(parts)):
-            if start[i] == 0:
+            if fixed[i]:
                 continue
             gap, n_held = 0, 0
             for c in above[i]:

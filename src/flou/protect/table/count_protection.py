@@ -74,17 +74,13 @@ class CountProtection(TableProtection):
         return Published(count=restore_additivity(table, moved, least=least, step=step))
 
     def _promises(self) -> Sequence[Promise]:
-        first = ((Note("every margin is the sum of its parts"), count_open_margins),) if self._repairs else ()
+        first = (adds_up(),) if self._repairs else ()
         own = () if self._repairs else self._cell_promises()
         zeros = (Note("a cell that nobody is in is shown as zero"), _zeros_moved)
-        sums = (Note("no sum of amounts is shown beside the counts"), _sums_shown)
-        return (*first, *own, *self._lasting_promises(), zeros, sums)
+        return (*first, *own, *self._lasting_promises(), zeros, no_sums())
 
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
-        text = "the sums of {columns} are not published: beside the counts they would tell how far these were moved"
-        columns = sorted({t.value_name for t in tables if t.cells.value is not None and t.value_name})
-        told = [Note(text, {"columns": ", ".join(columns)})] if columns else []
-        return (*told, *self._own_notes())
+        return (*tell_of_sums(tables), *self._own_notes())
 
     def _own_notes(self) -> Sequence[Note]:
         """What a method says of its parameters."""
@@ -101,35 +97,55 @@ class CountProtection(TableProtection):
         return self._with_costs(outcome, draw) if self._repairs else outcome
 
     def _with_costs(self, outcome: Outcome, draw: Draws) -> Outcome:
-        """The outcome with what the repair changed, and what that did to the deviations from the true counts."""
-        tables = tables_of(outcome.data)
-        before = np.concatenate([self._moved(table, draw) for table in tables])
-        after = np.concatenate([table.published_counts for table in tables])
-        true = np.concatenate([table.true_counts for table in tables])
-        change = np.abs(after - before)
-        figures = {
-            "n_repaired": int((change > 0).sum()),
-            "mean_repair": float(change.mean()),
-            "largest_repair": int(change.max(initial=0)),
-            "mean_deviation_before_repair": float(np.abs(before - true).mean()),
-        }
-        told = Note(
-            "{n} of {cells} cells were changed to make margins add up, by {mean} on average over all cells and by "
-            "{largest} at most; the same cell may be shown differently in another table",
-            {
-                "n": figures["n_repaired"],
-                "cells": len(change),
-                "mean": round(figures["mean_repair"], 3),
-                "largest": figures["largest_repair"],
-            },
-            internal=True,  # beside the listed cells, the number of all tells how many somebody is in and show zero
-        )
-        notes = [*outcome.notes, told]
-        if len(tables) > 1:
-            figures["n_inconsistent"] = _count_inconsistent(tables)
-            text = "{n} cells that stand in several of the tables are not shown alike in all of them"
-            notes.append(Note(text, {"n": figures["n_inconsistent"]}))
-        return replace(outcome, figures={**outcome.figures, **figures}, notes=tuple(notes))
+        return with_costs(outcome, np.concatenate([self._moved(table, draw) for table in tables_of(outcome.data)]))
+
+
+def with_costs(outcome: Outcome, before: NDArray[Any]) -> Outcome:
+    """The outcome with what the repair changed, and what that did to the deviations from the true counts."""
+    tables = tables_of(outcome.data)
+    after = np.concatenate([table.published_counts for table in tables])
+    true = np.concatenate([table.true_counts for table in tables])
+    change = np.abs(after - before)
+    figures = {
+        "n_repaired": int((change > 0).sum()),
+        "mean_repair": float(change.mean()),
+        "largest_repair": int(change.max(initial=0)),
+        "mean_deviation_before_repair": float(np.abs(before - true).mean()),
+    }
+    told = Note(
+        "{n} of {cells} cells were changed to make margins add up, by {mean} on average over all cells and by "
+        "{largest} at most; the same cell may be shown differently in another table",
+        {
+            "n": figures["n_repaired"],
+            "cells": len(change),
+            "mean": round(figures["mean_repair"], 3),
+            "largest": figures["largest_repair"],
+        },
+        internal=True,  # beside the listed cells, the number of all tells how many somebody is in and show zero
+    )
+    notes = [*outcome.notes, told]
+    if len(tables) > 1:
+        figures["n_inconsistent"] = _count_inconsistent(tables)
+        text = "{n} cells that stand in several of the tables are not shown alike in all of them"
+        notes.append(Note(text, {"n": figures["n_inconsistent"]}))
+    return replace(outcome, figures={**outcome.figures, **figures}, notes=tuple(notes))
+
+
+def adds_up() -> Promise:
+    """The promise of a repair."""
+    return Note("every margin is the sum of its parts"), count_open_margins
+
+
+def no_sums() -> Promise:
+    """The promise that counts are shown alone."""
+    return Note("no sum of amounts is shown beside the counts"), _sums_shown
+
+
+def tell_of_sums(tables: Sequence[Table]) -> Sequence[Note]:
+    """What is left out of the tables, if anything."""
+    text = "the sums of {columns} are not published: beside the counts they would tell how far these were moved"
+    columns = sorted({t.value_name for t in tables if t.cells.value is not None and t.value_name})
+    return (Note(text, {"columns": ", ".join(columns)}),) if columns else ()
 
 
 def _zeros_moved(table: Table) -> int:

@@ -55,18 +55,16 @@ class TableProtection(Protection):
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
         tables = tables_of(data)
-        for table in tables:
-            if table.published is not None:
-                raise DataError(
-                    f"The table{f' {table.name!r}' if table.name else ''} is protected already, and would be so a "
-                    "second time with less than both promise. Start from the table as it was made."
-                )
-        done = [self._protected(table, draw) for table in tables]
+        require_unprotected(tables)
+        return self._outcome(data, [self._protected(table, draw) for table in tables], self._promises())
+
+    def _outcome(self, data: Any, done: Sequence[Table], promises: Sequence[Promise]) -> Outcome:
+        """The protected tables with what was changed and what is promised of them."""
         moved = np.concatenate([_deviations(table) for table in done])
         seen = moved[~np.isnan(moved)]
         return Outcome(
             data=data.with_tables(done) if isinstance(data, TableSet) else done[0],
-            guarantees=tuple(_over_tables(promise, wrong) for promise, wrong in self._promises()),
+            guarantees=tuple(_over_tables(promise, wrong) for promise, wrong in promises),
             changes=(Change("count", int((moved != 0).sum())),),  # a cell that is withheld is NaN, and changed
             figures={
                 "n_cells": len(moved),
@@ -76,6 +74,16 @@ class TableProtection(Protection):
             },
             notes=tuple(self._notes(done)),
         )
+
+
+def require_unprotected(tables: Sequence[Table]) -> None:
+    """Refuse tables of which figures are published already."""
+    for table in tables:
+        if table.published is not None:
+            raise DataError(
+                f"The table{f' {table.name!r}' if table.name else ''} is protected already, and would be so a "
+                "second time with less than both promise. Start from the table as it was made."
+            )
 
 
 def _deviations(table: Table) -> Floats:

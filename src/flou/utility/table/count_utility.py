@@ -31,7 +31,6 @@ from flou.utility.table.cells import Cells, Floats, Integers, pair_cells
 from flou.utility.table.sizes import SIZES, class_of, class_text
 from flou.utility.table.sizes_chart import by_size
 
-
 #: Chances that are looked at together.
 _MOST_CHANCES = 2_000_000
 

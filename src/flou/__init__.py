@@ -63,8 +63,9 @@ _NAMES = {
 }
 
 __all__ = [
-    "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "PrivacyBudget", "Release", "Report", "Schema", "Secret",
-    "Table", "TableSet", "Tabulation", "TransitionMatrix", "Verdict", "__version__", "attack", "calibrate", "datasets",
-    "protect", "read", "read_argus", "record_keys", "risk", "tabulate_many", "utility", "write", "write_argus",
+    "FlouError", "Hierarchy", "Infeasible", "Microdata", "Plan", "Policy", "PrivacyBudget", "Release", "Report",
+    "Schema", "Secret", "Table", "TableSet", "Tabulation", "TransitionMatrix", "Verdict", "__version__", "attack",
+    "calibrate", "datasets", "protect", "read", "read_argus", "record_keys", "risk", "tabulate_many", "utility",
+    "write", "write_argus",
 ]  # fmt: skip
 __getattr__, __dir__ = attach(__name__, _NAMES)

@@ -35,6 +35,11 @@ EXAMPLES: dict[str, list[Method]] = {
     ],
     "rounding": [flou.protect.Rounding(5), flou.protect.Rounding(4, additive="repair")],
     "random_rounding": [flou.protect.RandomRounding(5), flou.protect.RandomRounding(3, additive="repair")],
+    "noisy_counts": [
+        flou.protect.NoisyCounts(epsilon=1.0),
+        flou.protect.NoisyCounts(epsilon=0.5, delta=1e-6),
+        flou.protect.NoisyCounts(epsilon=2.0, additive="repair"),
+    ],
     "count_inference": [
         flou.risk.CountInference(5),
         flou.risk.CountInference(3, I=[1], J=[1, 2, 4], prior="poisson"),
@@ -104,6 +109,26 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     ],
     "rounding": [{}, {"base": 1}, {"base": 2.5}, {"base": "5"}, {"base": True}, {"base": 5, "additive": "controlled"}],
     "random_rounding": [{}, {"base": 0}, {"base": 5.0}, {"base": -5}, {"base": 10_001}, {"base": 5, "secret": 1}],
+    "noisy_counts": [
+        {},
+        {"epsilon": 0},
+        {"epsilon": -1.0},
+        {"epsilon": "1"},
+        {"epsilon": True},
+        {"epsilon": float("nan")},
+        {"epsilon": float("inf")},
+        {"epsilon": 1.0, "delta": -1e-6},
+        {"epsilon": 1.0, "delta": 1.0},
+        {"epsilon": 1.0, "shares": {"a": 0.7, "b": 0.31}},
+        {"epsilon": 1.0, "shares": {"a": 0.0, "b": 1.0}},
+        {"epsilon": 1.0, "shares": {}},
+        {"epsilon": 1.0, "shares": 0.5},
+        {"epsilon": 1.0, "additive": True},
+        {"epsilon": 1.0, "floor": "none"},
+        {"epsilon": 1.0, "budget": ""},
+        {"epsilon": 1.0, "budget": 3},
+        {"epsilon": 1.0, "seed": 1},
+    ],
     "count_inference": [
         {},
         {"s": 1},
@@ -217,6 +242,33 @@ def tables(engine: str = "polars", frame: pl.DataFrame | None = None) -> dict[st
         "nested": people.tabulate(["region", "age@*"], value="income"),
         "set": flou.tabulate_many(people, [["region", "sex"], ["sex", "illness"], ["region", "illness"]]),
     }
+
+
+def tables_for(
+    method: Method, engine: str = "polars", frame: pl.DataFrame | None = None
+) -> dict[str, flou.Table | flou.TableSet]:
+    """Tables that a method takes: those whose cells are known beforehand where their list must not tell anything."""
+    if not getattr(method, "draws_from_system", False):
+        return tables(engine, frame)
+    known = {"region": ["A", "B", "C", "É", "?"], "sex": ["F", "M", "?"], "age": [-1, *range(20, 40)],
+             "illness": ["flu", "asthma", "none"]}  # fmt: skip
+    roles = {k: v for k, v in TABLE_ROLES.items() if k != "undetermined"} | {"modalities": known}
+    held = (rows() if frame is None else frame).with_columns(
+        pl.col("region", "sex").fill_null("?"), pl.col("age").fill_null(-1)
+    )
+    people = flou.Microdata(native(held, engine), **roles)
+    dims = [["region", "sex"], ["sex", "illness"], ["region", "illness"]]
+    return {
+        "one": people.tabulate(["region", "sex"], cells="all"),
+        "all cells": people.tabulate(["age@decade>age@five", "sex"], cells="all"),
+        "nested": people.tabulate(["region", "age@*"], value="income", cells="all"),
+        "set": flou.tabulate_many(people, dims, cells="all"),
+    }
+
+
+def secret_for(method: Method) -> flou.Secret | None:
+    """The secret, or none for a method that takes none."""
+    return None if getattr(method, "draws_from_system", False) else SECRET
 
 
 def weighted(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Table:

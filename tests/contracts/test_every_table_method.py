@@ -19,8 +19,10 @@ from tests.contracts.table_cases import (
     TABLE_ROLES,
     WITHHOLDS,
     keyed,
+    secret_for,
     shown,
     tables,
+    tables_for,
     weighted,
 )
 
@@ -34,6 +36,8 @@ ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i,
 PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]
 #: Those that put other figures in the place of the true ones, in one table or in several alike.
 MOVING = [p for p in PROTECTIONS if p.values[0].name() not in WITHHOLDS]  # type: ignore[union-attr]
+#: Those whose draws follow from the secret, or that draw nothing: the others draw from the operating system.
+REPLAYED = [p for p in PROTECTIONS if not p.values[0].draws_from_system]  # type: ignore[union-attr]
 KINDS = ["one", "all cells", "nested", "set"]
 ON_KINDS = [
     pytest.param(p.values[0], kind, id=f"{p.id}-{kind}")
@@ -41,6 +45,8 @@ ON_KINDS = [
     for kind in KINDS
     if p in MOVING or kind != "set"
 ]
+REPLAYED_ON_KINDS = [p for p in ON_KINDS if not p.values[0].draws_from_system]  # type: ignore[union-attr]
+SYSTEM_ON_KINDS = [p for p in ON_KINDS if p not in REPLAYED_ON_KINDS]
 
 
 def _each(data: Any) -> tuple[flou.Table, ...]:
@@ -96,8 +102,8 @@ def test_microdata_are_refused(method: Method) -> None:
 
 @pytest.mark.parametrize(("method", "kind"), ON_KINDS)
 def test_protect_has_the_release_contract(method: Protection, kind: str) -> None:
-    data = tables()[kind]
-    release = method.protect(data, secret=SECRET)
+    data = tables_for(method)[kind]
+    release = method.protect(data, secret=secret_for(method))
     assert type(release.data) is type(data)
     assert release.data.released
     assert [s.method for s in release.steps] == [method]
@@ -110,14 +116,14 @@ def test_protect_has_the_release_contract(method: Protection, kind: str) -> None
     assert figures["mean_deviation"] <= figures["largest_deviation"]  # type: ignore[operator]
     assert repr(release)
     with pytest.raises(flou.FlouError, match="protected already"):
-        method.protect(release, secret=SECRET)
+        method.protect(release, secret=secret_for(method))
 
 
 @pytest.mark.parametrize(("method", "kind"), ON_KINDS)
 def test_guarantees_can_fail(method: Protection, kind: str) -> None:
     """The check of a guarantee is a real one: on the unprotected table it finds violations."""
-    data = tables()[kind]
-    release = method.protect(data, secret=SECRET)
+    data = tables_for(method)[kind]
+    release = method.protect(data, secret=secret_for(method))
     assert any(p.guarantee.violations(data) > 0 for p in release.guarantees)
 
 
@@ -128,7 +134,7 @@ def test_several_tables_are_refused(method: Protection) -> None:
         method.protect(tables()["set"], secret=SECRET)
 
 
-@pytest.mark.parametrize("method", MOVING)
+@pytest.mark.parametrize("method", [p for p in MOVING if p in REPLAYED])
 def test_cells_shown_as_zero_are_not_listed(method: Protection) -> None:
     """In a table of the cells that somebody is in, a listed zero would be known to be false."""
     frame = pl.DataFrame({"a": [f"a{i:02}" for i in range(40)], "n": [1 + i % 3 for i in range(40)]})
@@ -148,7 +154,7 @@ def test_cells_shown_as_zero_are_not_listed(method: Protection) -> None:
 
 @pytest.mark.parametrize(("method", "kind"), ON_KINDS)
 def test_nothing_true_is_in_what_is_published(method: Protection, kind: str) -> None:
-    for table in _each(method.protect(tables()[kind], secret=SECRET).data.public()):
+    for table in _each(method.protect(tables_for(method)[kind], secret=secret_for(method)).data.public()):
         cells = table.cells
         assert cells.count is cells.key is cells.value is cells.weighted is cells.largest is None
         if method.name() in WITHHOLDS:  # what is shown is true; which cells are sensitive is told to nobody
@@ -159,7 +165,7 @@ def test_nothing_true_is_in_what_is_published(method: Protection, kind: str) -> 
             assert table.published_values is None
 
 
-@pytest.mark.parametrize(("method", "kind"), ON_KINDS)
+@pytest.mark.parametrize(("method", "kind"), REPLAYED_ON_KINDS)
 def test_same_secret_same_release_whatever_the_row_order(method: Protection, kind: str) -> None:
     frame = rows()
     order = np.random.default_rng(1).permutation(frame.height)
@@ -169,8 +175,39 @@ def test_same_secret_same_release_whatever_the_row_order(method: Protection, kin
     assert dict(once.steps[0].figures) == dict(again.steps[0].figures)
 
 
+@pytest.mark.parametrize(("method", "kind"), SYSTEM_ON_KINDS)
+def test_draws_from_the_system_differ_at_every_call_and_take_no_secret(method: Protection, kind: str) -> None:
+    """What cannot be replayed says so: two runs differ, a secret is refused, the release is not replayable."""
+    data = tables_for(method)[kind]
+    once, again = method.protect(data), method.protect(data)
+    assert not shown(once).equals(shown(again))
+    assert (once.secret_origin, once.random, once.test_only) == ("entropy", True, False)
+    for secret in (SECRET, 3):
+        with pytest.raises(flou.FlouError, match="takes no secret"):
+            method.protect(data, secret=secret)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", [p for p in PROTECTIONS if p not in REPLAYED])
+def test_lists_that_hang_on_the_records_are_refused(method: Protection) -> None:
+    for data in tables().values():
+        with pytest.raises(flou.FlouError, match='cells="all"'):
+            method.protect(data)
+
+
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars-lazy", "duckdb", SPARK])
-@pytest.mark.parametrize("method", PROTECTIONS)
+@pytest.mark.parametrize("method", [p for p in PROTECTIONS if p not in REPLAYED])
+def test_draws_from_the_system_work_alike_on_every_engine(method: Protection, engine: str) -> None:
+    """Figures differ; the cells, what is spent and what is promised do not."""
+    ours, theirs = tables_for(method, engine), tables_for(method)
+    found, expected = (method.protect(t["set"]) for t in (ours, theirs))
+    assert_frame_equal(shown(found).drop("count", "status"), shown(expected).drop("count", "status"))
+    for figure in ("n_cells", "n_queries", "scale", "epsilon", "delta"):
+        assert found.steps[0].figures[figure] == expected.steps[0].figures[figure]
+    assert list(map(str, found.guarantees)) == list(map(str, expected.guarantees))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars-lazy", "duckdb", SPARK])
+@pytest.mark.parametrize("method", REPLAYED)
 def test_protect_is_equal_on_every_engine(method: Protection, engine: str) -> None:
     ours, theirs = tables(engine), tables()
     for kind in KINDS if method.name() not in WITHHOLDS else KINDS[:-1]:
@@ -184,16 +221,16 @@ def test_protect_is_equal_on_every_engine(method: Protection, engine: str) -> No
 
 @pytest.mark.parametrize(("method", "kind"), ON_KINDS)
 def test_protect_leaves_input_untouched(method: Protection, kind: str) -> None:
-    data = tables()[kind]
+    data = tables_for(method)[kind]
     before = [t.shown_cells(reveal=True) for t in _each(data)]
-    method.protect(data, secret=SECRET)
+    method.protect(data, secret=secret_for(method))
     for table, copy in zip(_each(data), before, strict=True):
         assert_frame_equal(table.shown_cells(reveal=True), copy)
         assert table.published is None
         assert not table.released
 
 
-@pytest.mark.parametrize("method", MOVING)
+@pytest.mark.parametrize("method", [p for p in MOVING if p in REPLAYED])
 def test_one_table_as_in_a_set(method: Protection) -> None:
     people = keyed()
     dims = [["region", "sex"], ["sex", "illness"]]
@@ -203,7 +240,7 @@ def test_one_table_as_in_a_set(method: Protection) -> None:
         assert np.array_equal(part.published_counts, alone.data.published_counts)
 
 
-@pytest.mark.parametrize("method", PROTECTIONS)
+@pytest.mark.parametrize("method", REPLAYED)
 def test_test_seed_marks_the_release(method: Protection) -> None:
     assert method.protect(tables()["one"], secret=3).test_only
     assert not method.protect(tables()["one"], secret=SECRET).test_only
@@ -227,6 +264,6 @@ def test_degenerate_data(method: Protection, kind: str, engine: str) -> None:
         people = flou.record_keys(data, secret=SECRET)
         for cells in ("occupied", "all"):
             table = people.tabulate(["region", "sex"], cells=cells)  # type: ignore[arg-type]
-            release = method.protect(table, secret=SECRET)
+            release = method.protect(table, secret=secret_for(method))
             assert shown(release).height <= table.n_cells
             assert kind != "empty"

@@ -248,9 +248,9 @@ def test_tables_that_hang_on_the_records_are_refused() -> None:
     nulls = flou.Microdata(rows, keys=["gender", "marital"], modalities=values, undetermined=codes)
     with pytest.raises(DataError, match=r"of 'gender' that occur"):
         method.protect(nulls.tabulate(["gender", "marital"], cells="all"))
+    nested = rows.with_columns(region=pl.lit("r"), gender=pl.lit("female"))
+    data = flou.Microdata(nested, keys=["region", "gender"], modalities={"region": ["r"], "gender": ["female"]})
     with pytest.raises(DataError, match="of 'region>gender' that occur"):
-        nested = rows.with_columns(region=pl.lit("r"), gender=pl.lit("female"))
-        data = flou.Microdata(nested, keys=["region", "gender"], modalities={"region": ["r"], "gender": ["female"]})
         method.protect(data.tabulate(["region>gender"], cells="all"))
 
 

@@ -240,13 +240,14 @@ class NoisyCounts(TableProtection):
         )
         values = {"n": sum(loss.queries), "epsilon": self.epsilon, "delta": self.delta}
         notes = [Note(text, {**values, "factor": largest_factor(self.epsilon)})]
-        kinds = {
-            True: "{table}: {n} figures a record, Gaussian noise of scale {scale}, which alone costs {epsilon}",
-            False: "{table}: {n} figures a record, geometric noise of scale {scale}, which alone costs {epsilon}",
-        }
         for table, n, scale, cost in zip(tables, loss.queries, loss.scales, loss.by_table, strict=True):
-            said = {"table": table.name or "1", "n": n, "scale": round(scale, 4), "epsilon": round(cost, 6)}
-            notes.append(Note(kinds[loss.delta > 0], said))
+            said = {"table": table.name or "table 1", "n": n, "scale": round(scale, 4), "epsilon": round(cost, 6)}
+            text = (
+                "{table}: {n} figures a record, Gaussian noise of scale {scale}, which alone costs {epsilon}"
+                if loss.delta
+                else "{table}: {n} figures a record, geometric noise of scale {scale}, which alone costs {epsilon}"
+            )
+            notes.append(Note(text, said))
         if self.additive == "no":
             text = (
                 "noise below zero is shown as zero, so small counts are too large on average: an empty cell by {bias}"

@@ -6,7 +6,7 @@ as d > 0 the keys of A and B are independent (the key of the units between them 
     P(A' - B' = k | B = b, d) = Σ_y P(B' = y | b) P(A' = y + k | b + d)
 
 which is the cross-correlation of two rows of the mechanism. With d = 0 both cells have the same units, hence the same
-noise, and the published difference is 0 for certain.
+noise, and the published difference is 0 for certain; unless every figure is drawn by itself, whoever is in it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def joint_chances(mechanism: Mechanism, pairs: Pairs, true: Integers, published:
             joint[at, published == 0] += weight
             continue
         if (inner, outer) not in lags:
-            lags[inner, outer] = np.correlate(*mechanism.rows(np.array([outer, inner])), "full")
+            both = mechanism.rows(np.array([outer, inner]))
+            lags[inner, outer] = np.correlate(both[0], both[1], "full")
         chances, reach = lags[inner, outer], 2 * mechanism.reach
         lag = published - true[at]
         near = np.abs(lag) <= reach

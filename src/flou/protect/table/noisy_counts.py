@@ -249,9 +249,7 @@ class NoisyCounts(TableProtection):
             )
             notes.append(Note(text, said))
         if self.additive == "no":
-            text = (
-                "noise below zero is shown as zero, so small counts are too large on average: an empty cell by {bias}"
-            )
+            text = "figures below zero are shown as 0: small counts are too large on average, an empty cell by {bias}"
             notes.append(Note(text, {"bias": ", ".join(f"{b:.3g}" for b in sorted({n.bias for n in loss.noises}))}))
         else:
             notes.append(

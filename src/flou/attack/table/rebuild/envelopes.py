@@ -9,6 +9,7 @@ chances share their pieces. Nothing here is random, and nothing protects anybody
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,17 +37,13 @@ class Envelopes:
 def find_envelopes(rows: Rows) -> Envelopes:
     """The concave envelope of each row's log weights; the first and last total of each row must be possible."""
     known: dict[bytes, tuple[Floats, Floats, bool]] = {}
-    kinds, of_row = [], np.zeros(rows.n, dtype=np.int64)
-    numbers: dict[bytes, int] = {}
+    pieces = []
     for row in range(rows.n):
         weights = rows.weights_of(row)
         key = (weights - weights[0]).tobytes()
         if key not in known:
             known[key] = _envelope(weights)
-            numbers[key] = len(kinds)
-            kinds.append(known[key])
-        of_row[row] = numbers[key]
-    pieces = [kinds[kind] for kind in of_row.tolist()]
+        pieces.append(known[key])
     n_pieces = np.array([len(widths) for widths, _, _ in pieces], dtype=np.int64)
     empty = np.zeros(0)
     return Envelopes(
@@ -67,7 +64,7 @@ def _envelope(weights: Floats) -> tuple[Floats, Floats, bool]:
             corners.pop()
         corners.append(at)
     widths = np.diff(corners).astype(np.float64)
-    slopes = np.array([_slope(weights, a, b) for a, b in zip(corners, corners[1:], strict=False)])
+    slopes = np.array([_slope(weights, a, b) for a, b in pairwise(corners)])
     above = np.interp(np.arange(len(weights)), corners, weights[corners])
     concave = len(can) == len(weights) and bool((above - weights <= _SAME * len(weights)).all())
     return widths, slopes, concave

@@ -1,11 +1,11 @@
 """The likeliest population: counts that give everything published the largest chance, with a bound that proves it.
 
-Maximum likelihood over all count vectors (Enderle, Giessing and Tent 2018 have the likelihood of single cells). Rows are
-concave more often than not, and tables whose margins nest have linear programs that end at whole numbers: one program
-then gives both the counts and, by its dual prices, the proof that none are likelier. Where it ends at fractions, or rows
-are not concave, a mixed-integer program goes on from there within a limit of branches, not of time. Many populations are
-equally likely: which of them is returned depends on the seed. The likeliest population is not the true one; how much
-they share is measured, never claimed.
+Maximum likelihood over all count vectors (Enderle, Giessing and Tent 2018 have the likelihood of single cells). Rows
+are concave more often than not, and tables whose margins nest have linear programs that end at whole numbers: one
+program then gives both the counts and, by its dual prices, the proof that none are likelier. Where it ends at
+fractions, or rows are not concave, a mixed-integer program goes on from there within a limit of branches, not of time.
+Many populations are equally likely: which of them is returned depends on the seed. The likeliest population is not the
+true one; how much they share is measured, never claimed.
 """
 
 from __future__ import annotations

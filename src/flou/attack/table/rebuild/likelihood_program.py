@@ -2,8 +2,8 @@
 
 Columns are the unsettled classes and, for each row, the pieces of its log chances; one equation a row says that its
 total is its least one plus the pieces taken. Prices of the equations bound the likelihood of every population, whatever
-the solver's tolerances: the bound is computed from them anew. For whole numbers, rows that are not concave choose one of
-their totals each. An optimum of these programs is a guess about people, whose worth is measured elsewhere.
+the solver's tolerances: the bound is computed from them anew. For whole numbers, rows that are not concave choose one
+of their totals each. An optimum of these programs is a guess about people, whose worth is measured elsewhere.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class LikelihoodProgram:
     def solve_whole(self, branches: int, seed: int, start: Ints | None, bound: float) -> tuple[Ints, float]:
         """The best totals of classes in whole numbers within a limit of branches, and a bound of all."""
         highspy = load_highs()
-        rows, n_pieces = self.reduced.rows, len(self.envelopes.of_piece)
+        rows = self.reduced.rows
         bumpy = np.flatnonzero(~self.envelopes.concave)
         # a row that is not concave chooses one of its totals: the sum over its choices is 1, and they tell its total
         own, totals, weights = [], [], []

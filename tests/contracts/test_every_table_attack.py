@@ -86,7 +86,8 @@ def test_input_is_untouched(method: Any) -> None:
 def test_french_and_charts(method: Any) -> None:
     result = method.run(released())
     french = _catalogue("fr")
-    texts = (result.title, result.value_label, result.no_interval, *result.figure_labels.values())
+    reasons = () if result.interval is not None else (result.no_interval,)
+    texts = (result.title, result.value_label, *reasons, *result.figure_labels.values())
     for text in (*texts, *(n.text for n in result.notes)):
         assert text in french, text
     drawn = [json.dumps(result.plot(language).to_dict()) for language in ("en", "fr")]

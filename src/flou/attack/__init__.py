@@ -5,16 +5,19 @@ from typing import TYPE_CHECKING
 from flou.engine.lazy import attach
 
 if TYPE_CHECKING:
+    from flou.attack.table.averaging import Averaging
     from flou.attack.table.cell_bounds import CellBounds
     from flou.attack.table.reconstruction import Reconstruction
 
 METHODS = {
+    "Averaging": "flou.attack.table.averaging",
     "CellBounds": "flou.attack.table.cell_bounds",
     "Reconstruction": "flou.attack.table.reconstruction",
 }
 
 __all__ = [
     "METHODS",
+    "Averaging",
     "CellBounds",
     "Reconstruction",
 ]

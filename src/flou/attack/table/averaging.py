@@ -1,0 +1,231 @@
+"""Averaging (Asghar and Kaafar 2020): the same count asked for many times and in many guises, until its noise is gone.
+
+The intruder takes every figure that published tables have of a cell, and every set of parts that adds up to it, each
+with the precision that the public mechanism gives, and averages. The result says how often the true count is hit
+exactly, beside the best guess from the single figure that a reader sees first. Noise that is drawn anew for each table
+does not survive repetition; cell keys and rounding with a lasting secret do, since they repeat the same figure, but
+sums of parts still thin the noise of cells that many parts add up to.
+
+Cells that somebody is in are counted, each once. It does not search for a table that fits all figures at once, as a
+reconstruction does, nor does it use what the intruder knows of people; it says nothing of who is in a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from flou.attack.table.answers import Published, gather_answers
+from flou.attack.table.averaging_result import AveragingResult
+from flou.attack.table.guises import Grouping
+from flou.attack.table.true_cells import (
+    TrueCells,
+    held_truth,
+    read_truth,
+    require_covered,
+    require_made_of,
+    require_same,
+)
+from flou.describe.mechanism.mechanism import Mechanism
+from flou.describe.table.table import Table
+from flou.describe.table.table_set import tables_of
+from flou.engine import native
+from flou.engine.attack import Attack, wilson
+from flou.engine.data import DataKind
+from flou.engine.errors import DataError, listed
+from flou.engine.method import measured_on
+from flou.engine.note import Note
+from flou.engine.result import Figure
+from flou.engine.secret import Secret
+from flou.engine.values import Proportion
+
+Using = Literal["parts", "repeats"]
+#: Counts up to this are called small.
+SMALL = 4
+
+
+class Averaging(Attack):
+    """What averaging published figures gives away: `Averaging().run(release)`.
+
+    Reference: Asghar and Kaafar (2020).
+    Result: `.value` the share of cells whose true count is hit, `.baseline` the same by the single figure, `.lift`,
+    `.small` and `.baseline_small` for counts of 1 to 4, `.mean_estimates`, `.findings` one line a cell, `.by_size`.
+    """
+
+    takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
+    title: ClassVar[str] = "averaging of repeated figures"
+    reference: ClassVar[str] = "asghar2020"
+
+    using: Using = Field(
+        "parts", description='figures of the cell itself in all tables ("repeats"), or sums of its parts as well'
+    )
+
+    def run(
+        self,
+        release: Any,
+        *,
+        truth: Any = None,
+        control: Any = None,
+        secret: Secret | int | None = None,
+    ) -> AveragingResult:
+        """Average what would be published; `truth` judges it, and `control` holds tables of other people."""
+        released = self._accept(release)
+        with native.engine_errors():
+            tables = tables_of(released)
+            _require_counts(tables)
+            published = self._guess(released.public(), None, None)
+            held = held_truth(tables)
+            if truth is None and held is None:
+                raise DataError(
+                    "Averaging needs truth=, the original tables or records, to say how often the intruder is right: "
+                    "these are tables as they were published."
+                )
+            true = held if truth is None else read_truth(truth, tables)
+            assert true is not None
+            require_covered(true, list(published.answers))
+            if held is not None and truth is not None:
+                require_same(held, true)
+            for grouping, answers in published.answers.items():
+                require_made_of(true[grouping], answers)
+            cells = _judged(published, true)
+            figures = _figures(cells)
+            if control is not None:
+                others = read_truth(control, tables, "control")
+                require_covered(others, list(published.answers), "control")
+                figures["control"] = _share(_judged(published, others), "right")
+        n, n_right = cells.height, int(cells["right"].sum())
+        return AveragingResult(
+            method=self.name(),
+            title=self.title,
+            settings=self.shown_settings(),
+            value=n_right / n if n else 0.0,
+            value_label="share of cells whose true count is hit by averaging",
+            interval=wilson(n_right, n),
+            figures=figures,
+            figure_labels={
+                "n_cells": "cells that somebody is in",
+                "n_right": "cells whose true count is hit",
+                "baseline": "share hit by the single figure",
+                "lift_over": "what the lift is over",
+                "lift": "lift: share hit of those that the single figure misses",
+                "n_small": "cells of 1 to 4",
+                "small": "share of cells of 1 to 4 that is hit by averaging",
+                "baseline_small": "share of cells of 1 to 4 that is hit by the single figure",
+                "mean_estimates": "independent estimates a cell, on average",
+                "error_before": "mean absolute error of the single figure",
+                "error_after": "mean absolute error after averaging",
+                "control": "share hit of the counts of other people",
+            },
+            notes=self._notes(published, tables),
+            measured_on=measured_on(released),
+            test_only=released.marks.test_only,
+            data=released,
+            native_kind=released.native_kind,
+            cells=cells,
+        )
+
+    def _guess(self, released: Any, known: Any, draw: Any) -> Published:
+        """What the published tables answer; nothing is known beforehand, nothing is drawn."""
+        return gather_answers(tables_of(released), parts=self.using == "parts")
+
+    def _notes(self, published: Published, tables: Sequence[Table]) -> tuple[Note, ...]:
+        notes = [
+            Note("cells share people and noise: the interval, which takes them for independent, is too narrow"),
+            Note("cells that nobody is in are not counted; a cell that stands in several tables counts once"),
+        ]
+        mechanisms: list[Mechanism] = [t.mechanism for t in tables if t.mechanism is not None]
+        lasting = [m for m in mechanisms if m.shared_by != "nothing" and m not in published.drawn_anew]
+        if published.drawn_anew:
+            notes.append(Note("the same cell is shown with different figures: its noise was drawn anew for each table"))
+        elif lasting and published.n_repeats > 1:
+            notes.append(Note("the noise of a cell is the same in every table: repeated figures tell nothing new"))
+        bias = max((m.bias for m in mechanisms), default=0.0)
+        if bias > 1e-6 and self.using == "parts":
+            text = "the mechanism moves counts by up to {bias} on average, which sums of parts carry along"
+            notes.append(Note(text, {"bias": round(bias, 3)}))
+        return tuple(notes)
+
+
+def _judged(published: Published, truth: dict[Grouping, TrueCells]) -> pl.DataFrame:
+    """One line a cell that somebody is in: labels, what is published of it, what averaging gives, and the truth."""
+    frames = []
+    for grouping, answers in published.answers.items():
+        true = truth[grouping]
+        if not len(true.names):
+            continue
+        shown, first = answers.single()
+        found = {"published": shown, "first": first, "estimates": answers.n_estimates(), "average": answers.average(),
+                 "guess": answers.guess()}  # fmt: skip
+        if (found["guess"] == -2).any() or (first == -2).any():
+            raise DataError(
+                "The figures of a cell contradict each other: no true count can have been published as all of them. "
+                "The tables are not of the same people, or their mechanism is another one."
+            )
+        # what no table lists is shown as zero throughout
+        unlisted = {"published": 0.0, "first": 0, "estimates": answers.n_unlisted, "average": 0.0, "guess": 0}
+        place = np.minimum(np.searchsorted(answers.names, true.names), len(answers.names) - 1)
+        listed_ = answers.names[place] == true.names
+        columns = {n: np.where(listed_, held[place], unlisted[n]) for n, held in found.items()}
+        line = pl.DataFrame(columns).with_columns(truth=pl.Series(true.counts))
+        # a column of the data may be called as a figure is
+        labels = true.labels.rename({c: f"{c}_" for c in (*line.columns, "right") if c in true.labels.columns})
+        frames.append(pl.concat([labels, line], how="horizontal"))
+    cells = pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame(_NOTHING)
+    return cells.with_columns(right=pl.col("guess") == pl.col("truth"), right_before=pl.col("first") == pl.col("truth"))
+
+
+_NOTHING: dict[str, list[float]] = {
+    "published": [], "first": [], "estimates": [], "average": [], "guess": [], "truth": []
+}  # fmt: skip
+
+
+def _figures(cells: pl.DataFrame) -> dict[str, Figure]:
+    small = cells.filter(pl.col("truth") <= SMALL)
+    both = cells.filter((pl.col("guess") >= 0) & (pl.col("first") >= 0))
+    rate, before = _share(cells, "right"), _share(cells, "right_before")
+    return {
+        "n_cells": cells.height,
+        "n_right": int(cells["right"].sum()),
+        "baseline": before,
+        "lift_over": "baseline",
+        "lift": (rate - before) / (1 - before) if before < 1 else 0.0,
+        "n_small": small.height,
+        "small": _share(small, "right"),
+        "baseline_small": _share(small, "right_before"),
+        "mean_estimates": _mean(cells["estimates"]),
+        "error_before": _mean((both["first"] - both["truth"]).abs()),
+        "error_after": _mean((both["guess"] - both["truth"]).abs()),
+    }
+
+
+def _share(cells: pl.DataFrame, column: str) -> Proportion:
+    return Proportion(_mean(cells[column]))
+
+
+def _mean(series: pl.Series) -> float:
+    return int(series.sum()) / len(series) if len(series) else 0.0  # whole numbers, so that no order matters
+
+
+def _require_counts(tables: Sequence[Table]) -> None:
+    for table in tables:
+        called = f"The table{f' {table.name!r}' if table.name else ''}"
+        if table.weight_name is not None or table.cells.weighted is not None:
+            raise DataError(
+                f"{called} shows weighted estimates: Averaging guesses whole counts. Tabulate without weight=."
+            )
+        if table.published is not None and not table.published.counted:
+            raise DataError(f"{called} publishes sums and no counts: Averaging guesses counts.")
+        beside = [dim.name for dim in table.dims if dim.n_zonings > 1]
+        if beside:
+            raise DataError(
+                f"{listed(beside)} has zonings side by side, whose zones Averaging does not compare. Make a table of "
+                "each zoning."
+            )
+        shown = np.asarray(table.published_counts, dtype=np.float64)
+        shown = shown[~np.isnan(shown)]
+        if (shown != np.floor(shown)).any() or (shown < 0).any():
+            raise DataError(f"{called} shows counts that are not whole, or negative: Averaging takes whole counts.")

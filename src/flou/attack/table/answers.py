@@ -3,8 +3,8 @@
 Figures that share their noise are one answer however often they are printed: under cell keys, or rounding with a
 lasting secret, a cell has one figure. Figures that are drawn anew are answers of their own. A mechanism that is said to
 share its noise but shows one cell differently in two tables was drawn anew, and everybody sees it. Sums over sets of
-parts are independent of each other, since no figure stands in two of them, unless parts hold the same people as
-another set does: where noise goes by the people, sets of the same figures are counted once.
+parts are independent of each other, since no figure stands in two of them, unless finer parts hold the same people as
+coarser ones: where noise goes by the people, a finer set of the same figures is not counted again.
 """
 
 from __future__ import annotations
@@ -123,6 +123,10 @@ def _differ(alike: Sequence[Own], n: int) -> bool:
     return bool((low < high).any())
 
 
+#: The columns that tell parts apart, and the number of the mechanism that made them.
+_Key = tuple[Grouping, int]
+
+
 class _Gathering:
     """The answers about the cells of one grouping."""
 
@@ -141,14 +145,14 @@ class _Gathering:
             alike = [o for o in own if o.mechanism == mechanism]
             estimates.append(_of_own(alike if self._is_anew(mechanism) else [_first(alike)]))
         count = weighted_mean(estimates)
-        seen: list[U64] = [_signature(_first(own))]
-        for (_, number), held in views.items():
-            mechanism = self.mechanisms[number]
+        seen: dict[_Key, U64] = {(self.grouping, n): _signature(_first(own)) for n in range(len(self.mechanisms))}
+        for key, held in views.items():
+            mechanism = self.mechanisms[key[1]]
             sums = [_Sums.of(view, wider) for view in held]
             kept = sums if self._is_anew(mechanism) else [_Sums.first(sums)]
             if mechanism.shared_by == "contributors" and not self._is_anew(mechanism):
-                kept = [kept[0].without(seen)]
-                seen.append(kept[0].signature)
+                seen[key] = kept[0].signature
+                kept = [kept[0].without([seen[other] for other in self._coarser(key) if other in seen])]
             estimates.append(_of_sums(kept, Noise(mechanism), count))
         n_unlisted = sum(int(e.n.max(initial=0)) for e in estimates)
         return Answers(wider, own, estimates, n_unlisted)
@@ -156,15 +160,26 @@ class _Gathering:
     def _is_anew(self, mechanism: Mechanism) -> bool:
         return mechanism.shared_by == "nothing" or mechanism in self.anew
 
-    def _views(self) -> dict[tuple[Grouping, int], list[View]]:
-        """The sets of parts of the cells, by what they are parts of and the mechanism that made them."""
-        found: dict[tuple[Grouping, int], list[View]] = {}
+    def _views(self) -> dict[_Key, list[View]]:
+        """The sets of parts of the cells, by the columns that tell parts apart and the mechanism that made them."""
+        found: dict[_Key, list[View]] = {}
         for g, mechanism in zip(self.guises, self.mechanisms, strict=True):
             number = self.mechanisms.index(mechanism)
             for fine in g.published:
                 for coarse in g.coarser(fine):
                     if coarse != fine and g.grouping(coarse) == self.grouping:
                         found.setdefault((g.grouping(fine), number), []).append(g.view(fine, coarse))
+        return found
+
+    def _coarser(self, key: _Key) -> set[_Key]:
+        """The sets of parts that those of a set are parts of themselves, in the table that has them."""
+        grouping, number = key
+        found = set()
+        for g, mechanism in zip(self.guises, self.mechanisms, strict=True):
+            if mechanism == self.mechanisms[number]:
+                for fine in g.published:
+                    if g.grouping(fine) == grouping:
+                        found |= {(g.grouping(levels), number) for levels in g.coarser(fine) if levels != fine}
         return found
 
 
@@ -186,7 +201,7 @@ class _Sums:
         total[place] = np.bincount(view.of_part, view.figures, minlength=n)
         n_parts[place] = view.n_parts
         np.add.at(signature, place[view.of_part], _hashed(view.figures))
-        known = ~np.isnan(total)
+        known = ~np.isnan(total) & ~np.isin(names, view.whole)
         return cls(np.where(known, total, 0.0), known, n_parts, signature)
 
     @classmethod
@@ -203,7 +218,7 @@ class _Sums:
         return held
 
     def without(self, seen: Sequence[U64]) -> _Sums:
-        """The same without the sets whose figures were seen before."""
+        """The same without the sets whose figures are those of coarser parts: the same people make them."""
         again = np.any([self.signature == other for other in seen], axis=0)
         return _Sums(self.total, self.known & ~again, self.n_parts, self.signature)
 

@@ -42,8 +42,11 @@ class AveragingResult(Result):
         `truth` and whether it was hit (`right`)."""
         cells = self._cells
         labels = [c for c in cells.columns if c not in _FIGURES]
-        whole = [pl.when(pl.col(c) >= 0).then(pl.col(c)).cast(pl.Int64).alias(c) for c in ("published", "guess")]
-        shown = cells.with_columns(*whole, pl.col("average").fill_nan(None)).drop("first", "right_before")
+        shown = cells.with_columns(
+            pl.col("published").fill_nan(None).cast(pl.Int64),
+            pl.col("average").fill_nan(None),
+            guess=pl.when(pl.col("guess") >= 0).then(pl.col("guess")),
+        ).drop("first", "right_before")
         return native.like(shown.sort(labels, nulls_last=True) if labels else shown, self.native_kind)
 
     @property

@@ -43,6 +43,8 @@ class View:
     figures: Floats
     #: How many parts each coarser cell has, those that are not listed included.
     n_parts: Floats
+    #: Coarse cells that are listed and not split: nothing finer of them is known, so that no sum stands for them.
+    whole: U64
 
 
 class Guises:
@@ -81,7 +83,26 @@ class Guises:
             names += axis.hashes[node]
             n_parts *= axis.n_below(fine[j], coarse[j])[node]
         wholes, first, of_part = np.unique(names, return_index=True, return_inverse=True)
-        return View(wholes, of_part.reshape(-1).astype(np.int64), self.figures[parts], n_parts[first])
+        return View(
+            names=wholes,
+            of_part=of_part.reshape(-1).astype(np.int64),
+            figures=self.figures[parts],
+            n_parts=n_parts[first],
+            whole=self._unsplit(fine, coarse),
+        )
+
+    def _unsplit(self, fine: Levels, coarse: Levels) -> U64:
+        codes = self.table.cells.codes
+        here = (self._depths == np.array(coarse)).all(axis=1)
+        ends = np.zeros(len(codes), dtype=np.bool_)
+        for j, axis in enumerate(self._axes):
+            if fine[j] > coarse[j]:
+                ends |= axis.childless[codes[:, j]]
+        found = codes[here & ends]
+        names = np.zeros(len(found), dtype=np.uint64)
+        for j, axis in enumerate(self._axes):
+            names += axis.hashes[found[:, j]]
+        return names
 
 
 class _Axis:
@@ -89,8 +110,8 @@ class _Axis:
 
     def __init__(self, dim: Dimension) -> None:
         self.dim = dim
-        self._childless = np.ones(dim.n_nodes, dtype=np.bool_)
-        self._childless[dim.parents[dim.parents >= 0]] = False
+        self.childless = np.ones(dim.n_nodes, dtype=np.bool_)
+        self.childless[dim.parents[dim.parents >= 0]] = False
         self._up: dict[int, NDArray[np.int32]] = {}
 
     @cached_property
@@ -118,11 +139,11 @@ class _Axis:
         Where a path ends before the fine level, or nothing finer of it is listed, its last node stands for its parts.
         """
         depths = self.dim.depths
-        part = (depths == fine) | (self._childless & (depths >= 1) & (depths < fine))
+        part = (depths == fine) | (self.childless & (depths >= 1) & (depths < fine))
         above = self.up(coarse)
         part &= depths[above] == coarse
         if fine != coarse:
-            part &= ~self._childless[above]
+            part &= ~self.childless[above]
         return np.asarray(part, dtype=np.bool_)
 
     def n_below(self, fine: int, coarse: int) -> Ints:

@@ -119,10 +119,10 @@ def test_parts_add_to_repeats() -> None:
 
 def test_small_counts_are_found_behind_noise_that_is_cut_at_zero() -> None:
     """The plain mean of figures that cannot be negative is too high; what is expected of each count corrects it."""
-    mechanism = Clamped(scale=4, reach=40)
+    mechanism = Clamped(scale=3, reach=30)
     assert mechanism.mean(1) > 1
     found = flou.attack.Averaging("repeats").run(
-        drawn(flou.tabulate_many(people(600), [{"dims": ["age", "area"], "cells": "all"}] * 400), mechanism)
+        drawn(flou.tabulate_many(people(600), [{"dims": ["age", "area"], "cells": "all"}] * 120), mechanism)
     )
     small = found.findings.filter(pl.col("truth") == 1)
     assert small.height > 10

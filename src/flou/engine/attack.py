@@ -41,7 +41,7 @@ class Rate:
         return wilson(self.n_successes, self.n_attempts)
 
 
-def wilson(successes: int, attempts: int, z: float = 1.959963984540054) -> Interval:
+def wilson(successes: float, attempts: int, z: float = 1.959963984540054) -> Interval:
     """Wilson's score interval (1927), which stays inside [0, 1] also for small numbers."""
     if attempts == 0:
         return Interval(0.0, 1.0)
@@ -89,7 +89,7 @@ class Attack(Method):
             reference = self._attempt(published, self._accept(control), owners.of_strangers(), draw)
             figures["control"] = reference.value
         figures["lift_over"] = "baseline" if control is None else "control"
-        figures["lift"] = _lift(main.value, reference.value)
+        figures["lift"] = lift_over(main.value, reference.value)
         return Result(
             method=self.name(),
             title=self.title or type(self).__name__,
@@ -147,6 +147,6 @@ def _rate(hits: NDArray[np.bool_]) -> Rate:
     return Rate(int(hits.sum()), len(hits))
 
 
-def _lift(rate: float, reference: float) -> float:
+def lift_over(rate: float, reference: float) -> float:
     """How much further above the reference, as a share of what was left to find (Giomi et al. 2023)."""
     return (rate - reference) / (1 - reference) if reference < 1 else 0.0

@@ -87,7 +87,7 @@ class Problem:
         inside = (totals >= self.low) & (totals <= self.high)
         if not inside[hard].all() or not self._are_apart(totals):
             return False
-        return bool((self.log_chances[self.offsets[:-1] + totals - self.low][hard] > -np.inf).all())
+        return bool((self.log_chances[(self.offsets[:-1] + totals - self.low)[hard]] > -np.inf).all())
 
     def _are_apart(self, totals: Ints) -> bool:
         return bool((totals[self.apart[:, 1]] > totals[self.apart[:, 0]]).all())

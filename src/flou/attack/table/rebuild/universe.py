@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from flou.attack.table.rebuild.attribute import Attribute
 from flou.describe.microdata import Microdata
+from flou.describe.schema import Schema
 from flou.describe.table.cells import Ints
 from flou.engine import native
 from flou.engine.errors import DataError, listed
@@ -71,12 +72,15 @@ class Universe:
                 f"The records have no column {listed(missing)}, which the tables speak of. Columns: "
                 f"{', '.join(people.columns)}."
             )
-        frame = native.collect(people.frame.select(*needed))
-        codes = np.empty((frame.height, len(needed)), dtype=np.int64)
+        return self.place(native.collect(people.frame.select(*needed)), people.schema)
+
+    def place(self, frame: pl.DataFrame, schema: Schema) -> Ints:
+        """The cell of each line of a frame that has the attributes' columns; -1 where there is none."""
+        codes = np.empty((frame.height, len(self.attributes)), dtype=np.int64)
         for j, attribute in enumerate(self.attributes):
             held = frame[attribute.column]
             distinct = held.unique().to_list()
-            places = dict(zip(distinct, attribute.place_of(distinct, people.schema).tolist(), strict=True))
+            places = dict(zip(distinct, attribute.place_of(distinct, schema).tolist(), strict=True))
             codes[:, j] = [places[v] for v in held.to_list()]
         known = (codes >= 0).all(axis=1)
         cells = np.full(len(codes), -1, dtype=np.int64)

@@ -211,6 +211,8 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "single_unknown": [
         {"block": 3},
         {"block": ["area"]},
+        {"domain": {"age": []}},
+        {"domain": {"age": [1, 1]}},
         {"domain": {"age": 3}},
         {"domain": {}},
         {"domain": [0, 1]},

@@ -85,6 +85,9 @@ Pairs = Annotated[
     WithJsonSchema({"type": "object"}),
 ]
 
+#: Combinations of values, each a mapping of scalars.
+Combinations = Annotated[tuple[Pairs, ...], BeforeValidator(as_tuple)]
+
 #: Numbers by name, stored as a tuple of pairs.
 Numbers = Annotated[
     tuple[tuple[str, Number], ...],
@@ -99,6 +102,13 @@ def _listed_values(value: object) -> object:
     return tuple((name, as_tuple(held)) for name, held in pairs) if isinstance(pairs, tuple) else pairs
 
 
+def _each_once(value: tuple[tuple[str, tuple[Any, ...]], ...]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    for name, held in value:
+        if not held or len({text_of(v) for v in held}) < len(held):
+            raise ValueError(f"a list names each value once, and at least one; {name!r} has {list(held)!r}.")
+    return value
+
+
 def _plain_lists(value: tuple[tuple[str, tuple[Any, ...]], ...]) -> dict[str, list[Any]]:
     return {name: list(held) for name, held in value}
 
@@ -107,6 +117,7 @@ def _plain_lists(value: tuple[tuple[str, tuple[Any, ...]], ...]) -> dict[str, li
 Lists = Annotated[
     tuple[tuple[str, tuple[Scalar, ...]], ...],
     BeforeValidator(_listed_values),
+    AfterValidator(_each_once),
     PlainSerializer(_plain_lists),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "array"}}),
 ]

@@ -31,7 +31,7 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
-from flou.engine.parameters import Lists, Numbers, Pairs
+from flou.engine.parameters import Combinations, Lists, Numbers
 from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.secret import Secret
@@ -63,7 +63,7 @@ class Reconstruction(Attack):
     tolerance: Numbers | None = Field(None, description="how far numbers may differ for records to be alike, by column")
     block: str | None = Field(None, description="the attribute whose categories are attacked one by one: an area")
     domain: Lists | None = Field(None, description="the values that a column can have, where no table declares them")
-    incoherent: tuple[Pairs, ...] | None = Field(
+    incoherent: Combinations | None = Field(
         None, description="combinations that cannot exist, beside those of the tables' schema"
     )
     prior: People = Field(None, description="records of a similar population, or their file: what is known beforehand")

@@ -29,7 +29,7 @@ from flou.engine.data import DataKind
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.method import measured_on
 from flou.engine.note import Note
-from flou.engine.parameters import Lists, Numbers, Pairs
+from flou.engine.parameters import Combinations, Lists, Numbers
 from flou.engine.progress import tell
 from flou.engine.secret import Secret
 
@@ -50,7 +50,7 @@ class SingleUnknown(Attack):
     tolerance: Numbers | None = Field(None, description="how far a guess of a number may be off, by column")
     block: str | None = Field(None, description="the attribute whose categories are attacked one by one: an area")
     domain: Lists | None = Field(None, description="the values that a column can have, where no table declares them")
-    incoherent: tuple[Pairs, ...] | None = Field(
+    incoherent: Combinations | None = Field(
         None, description="combinations that cannot exist, beside those of the tables' schema"
     )
     max_total: int | None = Field(None, description="the largest number of people, if no table bounds it", ge=1)

@@ -22,6 +22,7 @@ from flou.engine.attack import lift_over, wilson
 from flou.engine.charts import Look
 from flou.engine.errors import LazyInputError
 from flou.engine.result import Result, unused
+from flou.engine.values import Proportion
 
 if TYPE_CHECKING:
     import altair as alt
@@ -136,11 +137,11 @@ def sum_up(frame: pl.DataFrame, n_people: int) -> dict[str, Any]:
         "figures": {
             "n_people": n_people,
             "n_values": n_people * frame.height,
-            "by_rules": share["by_rules"],
-            "right": share["right"],
-            "baseline": share["baseline"],
+            "by_rules": Proportion(share["by_rules"]),
+            "right": Proportion(share["right"]),
+            "baseline": Proportion(share["baseline"]),
             "lift": lift_over(share["right"], share["baseline"]),
-            "feasible": share["feasible"],
+            "feasible": Proportion(share["feasible"]),
             "left": share["left"],
         },
         "figure_labels": {

@@ -20,7 +20,7 @@ from flou.attack.table.rebuild.rebuilt import Rebuilt
 from flou.attack.table.reconstruction_chart import draw_matches
 from flou.describe.microdata import Microdata
 from flou.engine import native
-from flou.engine.attack import Rate
+from flou.engine.attack import Rate, lift_over
 from flou.engine.charts import Look
 from flou.engine.errors import DataError
 from flou.engine.method import measured_on
@@ -160,7 +160,7 @@ def result_of(
     near = bool(method.tolerance)
     figures: dict[str, Figure] = {
         "baseline": Proportion(baseline),
-        "lift": Proportion((value - baseline) / (1 - baseline) if baseline < 1 else 0.0),
+        "lift": Proportion(lift_over(value, baseline)),
         "multiset": Proportion(hits.share(hits.exact_pairs)),
         "baseline_multiset": Proportion(by_chance.share(by_chance.exact_pairs)),
     }

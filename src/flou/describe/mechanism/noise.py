@@ -42,7 +42,7 @@ class Noise(Mechanism):
     scale: float
 
     bounded: ClassVar[bool] = False
-    shared_by: ClassVar[Literal["contributors", "cell", "nothing"]] = "nothing"
+    shared_by: Literal["contributors", "cell", "nothing"] = "nothing"
 
     def __post_init__(self) -> None:
         if isinstance(self.scale, bool | np.bool_) or not isinstance(self.scale, int | float | np.number):

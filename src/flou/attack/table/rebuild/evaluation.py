@@ -17,6 +17,7 @@ from flou.attack.table.rebuild.case import Case
 from flou.attack.table.rebuild.independent import draw_population, even_chances, margin_chances
 from flou.attack.table.rebuild.matching import NONE, Likeness, Matches, match
 from flou.attack.table.rebuild.rebuilt import Rebuilt
+from flou.attack.table.rebuild.true_counts import require_behind, require_inside
 from flou.describe.microdata import Microdata
 from flou.describe.table.cells import Floats, Ints
 from flou.engine import native
@@ -74,22 +75,11 @@ def blocks_of(case: Case, people: Microdata) -> Ints:
 
 def require_made_of(case: Case, truth: Truth) -> None:
     """The records must be a solution of what is published, or it was made of others."""
-    outside = int(((truth.cells < 0) & (truth.block >= 0)).sum())
-    if outside:
-        raise DataError(
-            f"{outside:,} of the true records have a combination of values that cannot be by what is known of the "
-            "columns: a value that is not declared, or one that the rules exclude. Correct the modalities, the domain "
-            "or the rules; what follows from them would be wrong."
-        )
+    require_inside(int(((truth.cells < 0) & (truth.block >= 0)).sum()), len(truth.cells))
     people = truth.by_block
-    for b in range(case.n_blocks):
+    for b, block in enumerate(case.figures.blocks):
         true = people[b] if b < len(people) else np.zeros(0, dtype=np.int64)
-        if not case.figures.problem(b).allows(np.bincount(true, minlength=case.universe.n_cells)):
-            where = f" (block {case.figures.blocks[b]!r})" if case.block is not None else ""
-            raise DataError(
-                f"The true records cannot have made these tables{where}: their counts are not among those that the "
-                "published figures allow. Give the records that the tables were made of."
-            )
+        require_behind(case.figures.problem(b), np.bincount(true, minlength=case.universe.n_cells), block)
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ class TrueCounts:
             counts = np.zeros(self.case.universe.n_cells, dtype=np.int64)
             counts[self.cell[start:end]] = self.count[start:end]
             problem = self.case.figures.problem(number)
-            _require_behind(problem, counts, self.case.figures.blocks[number])
+            require_behind(problem, counts, self.case.figures.blocks[number])
             yield slice(start, end), problem, counts
 
 
@@ -57,19 +57,23 @@ def count_truth(case: Case, people: Microdata) -> TrueCounts:
         )
     keys = count_keys(people.frame, needed)
     cells = case.universe.place(keys.frame, people.schema)
-    lost = int(keys.counts[cells < 0].sum())
-    if lost:
-        raise DataError(
-            f"{lost:,} of the {keys.n_records:,} records of truth= have a value that the tables know nothing of, or a "
-            "combination that the structural rules exclude: these tables were not made of these records, or domain and "
-            "incoherent say too little or too much."
-        )
+    require_inside(int(keys.counts[cells < 0].sum()), keys.n_records)
     case, blocks = _with_blocks(case, keys.frame, people)
     packed = blocks * case.universe.n_cells + cells
     distinct, place = np.unique(packed, return_inverse=True)
     counts = np.bincount(place.reshape(-1), keys.counts, len(distinct)).astype(np.int64)
     block, cell = np.divmod(distinct, case.universe.n_cells)
     return TrueCounts(case, block.astype(np.int64), cell.astype(np.int64), counts)
+
+
+def require_inside(n_outside: int, n_records: int) -> None:
+    """Refuse records outside of the attribute product."""
+    if n_outside:
+        raise DataError(
+            f"{n_outside:,} of the {n_records:,} records of truth= have a value that the tables know nothing of, or a "
+            "combination that the structural rules exclude: these tables were not made of these records, or domain and "
+            "incoherent say too little or too much."
+        )
 
 
 def _with_blocks(case: Case, frame: pl.DataFrame, people: Microdata) -> tuple[Case, Ints]:
@@ -90,7 +94,8 @@ def _with_blocks(case: Case, frame: pl.DataFrame, people: Microdata) -> tuple[Ca
     return replace(case, figures=figures), np.array([number[label_of[value]] for value in held], dtype=np.int64)
 
 
-def _require_behind(problem: Problem, counts: Ints, block: str) -> None:
+def require_behind(problem: Problem, counts: Ints, block: str) -> None:
+    """Refuse true counts that the published figures of a block rule out."""
     if problem.allows(counts):
         return
     totals = problem.totals(counts)

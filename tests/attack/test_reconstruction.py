@@ -233,7 +233,7 @@ def test_no_truth_is_an_error_that_says_what_to_do() -> None:
         flou.attack.Reconstruction().run(rounded(town(1)))
     with pytest.raises(flou.FlouError, match=r"takes records for truth=.*not TableSet"):
         flou.attack.Reconstruction().run(rounded(town(1)), truth=tables(town(1)))
-    with pytest.raises(flou.FlouError, match="cannot have made these tables"):
+    with pytest.raises(flou.FlouError, match="not made of these records"):
         flou.attack.Reconstruction("feasible").run(tables(town(1)), truth=town(2), secret=1)
 
 

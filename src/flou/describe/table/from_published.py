@@ -73,6 +73,7 @@ def table_from_published(
         held,
         cells=held.cells.shapes_alone(),
         weight_name=None,
+        combinations=(tuple(dim.levels[0] for dim in held.dims),),  # its finest cells, though none may be shown
         n_unlisted_zeros=0,
         published=published,
         mechanism=mechanism,

@@ -67,6 +67,7 @@ def public_table(table: Table) -> Table:
         return table if table.suppression is None else replace(table, suppression=None)
     published, cells, dims = _published(table), table.cells.shapes_alone(), table.dims
     if table.published is not None:
+        table = replace(table, combinations=table.level_combinations)  # what a table has is known, listed or not
         seen = _listed(table, published.figure != 0)
         cells, published = cells.take(seen), published.take(seen)
         pruned = [dim.pruned(cells.codes[:, j]) for j, dim in enumerate(dims)]

@@ -59,6 +59,9 @@ class Table:
     weight_name: str | None = None
     #: Which cells are listed: those that somebody is in, or all that the categories make.
     listed: Listing = "occupied"
+    #: The level combinations of the dimensions that the table has, by their depths, whether any of their cells is listed
+    #: or not; empty where those of the listed cells are all there are.
+    combinations: tuple[tuple[int, ...], ...] = ()
     #: How many further cells the categories make, in which nobody is.
     n_unlisted_zeros: int = 0
     #: What everybody knows of the columns: their values, hierarchies, and combinations that cannot exist.
@@ -190,6 +193,12 @@ class Table:
         It goes by what is published: which of the zeros are true, and why a cell is withheld, is not told.
         """
         return pl.Series("status", status_words(self), dtype=pl.String)
+
+    @property
+    def level_combinations(self) -> tuple[tuple[int, ...], ...]:
+        """The level combinations that the table has: depths, one a dimension, 0 for its total."""
+        depths = np.stack([dim.depths[self.cells.codes[:, j]] for j, dim in enumerate(self.dims)], axis=1)
+        return tuple(sorted({*self.combinations, *(tuple(line) for line in np.unique(depths, axis=0).tolist())}))
 
     def labels(self) -> pl.DataFrame:
         """The labels of each cell, one column for each shown column."""

@@ -73,6 +73,8 @@ def read_case(
     name = "" if splitting is None else splitting.finest
     layout = lay_figures(tables, universe, mechanisms, name)
     blocks = [""] if splitting is None else block_labels(tables, name)
+    if not blocks:
+        raise DataError(f"The tables show nobody in any {name}: there is no block to attack.")
     figures = read_figures(layout, tables, blocks, name, max_total)
     return Case(universe, figures, splitting, tuple(left_out))
 

@@ -141,9 +141,8 @@ def lay_figures(
 
 def shown_levels(table: Table, universe: Universe, block: str) -> list[tuple[str, ...]]:
     """The level combinations that a table lists, by attribute; of a block those of its finest categories."""
-    depths = np.stack([dim.depths[table.cells.codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
     found = []
-    for combination in np.unique(depths, axis=0).tolist():
+    for combination in table.level_combinations:
         levels, whole = dict.fromkeys(universe.names, ALL), True
         for dim, depth in zip(table.dims, combination, strict=True):
             names = level_names(dim)

@@ -7,18 +7,20 @@ import json
 import math
 import pickle
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.job.test_run import call
 
 import flou
 from flou.attack.table.average_kernel import Estimate, Noise, Own, guess_counts, weighted_mean
 from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism
 from flou.describe.mechanism.rounding import UnbiasedRounding
 from flou.describe.table.cells import Published
-from flou.engine.words import _catalogue
+from flou.engine.words import Words, _catalogue
 
 SECRET = flou.Secret(bytes(range(32)))
 
@@ -473,3 +475,64 @@ def test_order_of_tables_and_dimensions_is_irrelevant() -> None:
     for order in itertools.permutations(held.tables):
         again = flou.attack.Averaging().run(held.with_tables(order))
         assert (again.n_right, again.small, again.mean_estimates) == (found.n_right, found.small, found.mean_estimates)
+
+
+PLAN = """
+flou = 1
+
+[data]
+source = "people.csv"
+schema = "people.schema.toml"
+
+[secrets]
+file = "office.secret"
+
+[[protect]]
+method = "cell_key"
+D = 5
+V = 3.0
+
+[[tabulate]]
+name = "by age"
+dims = ["age", "area"]
+
+[[tabulate]]
+name = "by sex"
+dims = ["area", "sex"]
+
+[[attack]]
+method = "averaging"
+
+[policy]
+min_count = 3
+
+[[policy.rule]]
+method = "averaging"
+at_most = { release = 0.5 }
+
+[output]
+languages = ["en", "fr"]
+"""
+
+
+def test_a_plan_averages_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people().to_frame().write_csv(tmp_path / "people.csv")
+    roles = {"pid": "id", "sex": "key", "age": "key", "area": "key"}
+    schema = "".join(f'[columns.{column}]\nrole = "{role}"\n' for column, role in roles.items())
+    (tmp_path / "people.schema.toml").write_text(f"flou = 1\n{schema}")
+    (tmp_path / "plan.toml").write_text(PLAN)
+    SECRET.save(tmp_path / "office.secret")
+    assert call(monkeypatch, "run", tmp_path / "plan.toml", "--out", tmp_path / "out") == 0
+    manifest = json.loads((tmp_path / "out" / "internal" / "manifest.json").read_text())
+    (result,) = [r for r in manifest["results"] if r["method"] == "averaging"]
+    keyed = flou.record_keys(people(), secret=SECRET)
+    release = flou.protect.CellKey(D=5, V=3).protect(flou.tabulate_many(keyed, [["age", "area"], ["area", "sex"]]))
+    assert result["figures"] == dict(flou.attack.Averaging().run(release).figures)
+    for language, title in (("en", "averaging of repeated figures"), ("fr", "moyenne de chiffres répétés")):
+        office = (tmp_path / "out" / "internal" / f"report.{language}.html").read_text()
+        assert title in office
+        assert Words(language).share(result["value"]) in office
+        # a share with its interval would tell how many cells somebody is in; the bound of the policy is public
+        public = (tmp_path / "out" / "public" / f"report.{language}.html").read_text()
+        assert Words(language).share(result["value"]) not in public
+        assert 'id="others"' not in public

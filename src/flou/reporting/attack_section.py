@@ -3,6 +3,7 @@
 What follows from published figures is a proof: the office reads how many cells somebody can compute, who, and how far
 bounds lie from the true figures. The public reads that the table was attacked and that nothing came of it; neither how
 many intruders were tried, which would tell how many contributors are alone in a cell, nor which cells are sensitive.
+Averaging is for the office: a share with its interval tells how many cells somebody is in, some shown as zero.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from flou.attack.table.averaging_result import AveragingResult
 from flou.attack.table.bounds_result import BoundsResult
 from flou.engine.charts import to_svg
 from flou.engine.comparison import ComparisonResult
@@ -30,7 +32,10 @@ class AttackSection(RiskSection):
     def others(self) -> list[Result]:
         """Results of attacks; the public is told of proofs only that nothing came of them."""
         found = [r for r in self.results if not isinstance(r, ComparisonResult) and not is_measure(r)]
-        return [r for r in found if not (self.public and isinstance(r, BoundsResult) and not r.safe())]
+        return [r for r in found if not (self.public and self._is_withheld(r))]
+
+    def _is_withheld(self, result: Result) -> bool:
+        return isinstance(result, AveragingResult) or (isinstance(result, BoundsResult) and not result.safe())
 
     def is_proof(self, result: Result) -> bool:
         """Whether an attack deduces and does not guess."""

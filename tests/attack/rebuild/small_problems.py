@@ -63,7 +63,9 @@ def distinct_rows(tables: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
     return list(found.values())
 
 
-def publish(truth: np.ndarray, rows: Sequence[np.ndarray], how: Mechanism | Geometric, rng: np.random.Generator) -> Problem:
+def publish(
+    truth: np.ndarray, rows: Sequence[np.ndarray], how: Mechanism | Geometric, rng: np.random.Generator
+) -> Problem:
     """The problem of somebody who sees these rows of the true counts through a mechanism."""
     totals = np.array([truth[cells].sum() for cells in rows], dtype=np.int64)
     if isinstance(how, Geometric):

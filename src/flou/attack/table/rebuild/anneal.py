@@ -2,33 +2,30 @@
 
 The walk begins from the given counts, or from nobody at all, with rules that can be broken at a price, and ends where
 what is published is likeliest. It proves nothing: the maximum is nearly always found on areas of some hundred people,
-never certified, and a failure to find possible counts is no proof that there are none. Everything follows from the
-seed. Areas of the same tables share one ground and are done by threads, each with its own seed, so that the number of
-threads changes nothing.
+never certified, and a failure to find possible counts is no proof that there are none. Nor is the likeliest vector the
+best guess of single records: `posterior.likeliest_records` finds more of them. Everything follows from the seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
-from flou.attack.table.rebuild.ground import Ground, lay_ground
+from flou.attack.table.rebuild.ground import Ground, lay_ground, most_people
 from flou.attack.table.rebuild.problem import Problem
 from flou.attack.table.rebuild.walk import Walk, mix_seed
-from flou.attack.table.rebuild.walk_kernel import BEST, BEST_OBJECTIVE, PRIOR, SCORE, N, Pace, walk
+from flou.attack.table.rebuild.walk_kernel import BEST, BEST_OBJECTIVE, PRIOR, SCORE, VIOLATION, N, Pace, walk
 from flou.describe.table.cells import Floats, Ints
 from flou.engine.errors import Infeasible
-from flou.engine.progress import tell
 
 #: Steps of one attribute, anywhere, coming or leaving, exchanges, two at once: what finds the maximum soonest.
 _KINDS = (0.4, 0.2, 0.1, 0.2, 0.1)
 #: Factors on the log likelihood at the beginning and at the end.
 _HOT, _COLD = 3.0, 40.0
-_AT_ONCE = 16
+#: What a unit outside of the allowed totals costs, in log likelihood.
+_PENALTY = 3.0
 
 
 class Likeliest(NamedTuple):
@@ -52,21 +49,25 @@ def anneal_to_likeliest(
 ) -> Likeliest:
     """Counts with the largest likelihood, or likelihood times prior to the power `prior_weight` person by person.
 
-    When a try ends without possible counts, the next one takes twice as many steps, `n_tries` in all.
+    When a try ends without possible counts, the next one takes twice as many steps and makes what is impossible twice
+    as dear, `n_tries` in all.
     """
-    best_violation = -1
+    least = -1
+    # The prior of the number of people is flat; a list of n people stands for up to n! orders of them.
+    log_total = gammaln(np.arange(most_people(problem) + 1) + 1.0) if prior_weight else None
+    ground = lay_ground(problem, codes) if ground is None else ground
     for attempt in range(n_tries):
         chain = Walk(
-            problem, codes, seed=mix_seed(seed, attempt), prior=prior if prior_weight else None, start=start,
-            ground=ground,
+            problem, codes, seed=mix_seed(seed, attempt), prior=prior if prior_weight else None, log_total=log_total,
+            start=start, ground=ground, penalty=_PENALTY * 2.0**attempt,
         )  # fmt: skip
         counts = seek(chain, n_moves << attempt, prior_weight=prior_weight)
         if counts is not None:
             return Likeliest(counts, problem.log_likelihood(counts))
-        best_violation = int(chain.state.figures[1])
+        least = int(chain.state.figures[VIOLATION])
     raise Infeasible(
         "No counts were found that all published figures allow.",
-        best=f"figures broken by {best_violation} in all",
+        best=f"figures broken by {least} in all",
         next_step="Give a possible start, or more moves; or the figures contradict each other: ask for contradictions.",
     )
 

@@ -20,8 +20,8 @@ def split_rhat(draws: Floats) -> float:
         return np.inf
     within = halves.var(axis=1, ddof=1).mean()
     between = halves.mean(axis=1).var(ddof=1)
-    if within == 0:
-        return 1.0 if between == 0 else np.inf
+    if _is_nothing(within, halves):
+        return 1.0 if _is_nothing(between, halves) else np.inf
     n = halves.shape[1]
     return float(np.sqrt((n - 1) / n + between / within))
 
@@ -34,8 +34,8 @@ def effective_size(draws: Floats) -> float:
         return 0.0
     within = halves.var(axis=1, ddof=1).mean()
     spread = (n - 1) / n * within + halves.mean(axis=1).var(ddof=1)
-    if within == 0:
-        return float(m * n) if spread == 0 else 0.0
+    if _is_nothing(within, halves):
+        return float(m * n) if _is_nothing(spread, halves) else 0.0
     centred = halves - halves.mean(axis=1, keepdims=True)
     size = 1 << int(2 * n - 1).bit_length()
     spectrum = np.fft.rfft(centred, size, axis=1)
@@ -50,3 +50,8 @@ def effective_size(draws: Floats) -> float:
 def _halves(draws: Floats) -> Floats:
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]]).astype(np.float64)
+
+
+def _is_nothing(variance: float, draws: Floats) -> bool:
+    """Whether a variance is no more than what sums leave in the last digits."""
+    return variance <= 1e-18 * max(1.0, float(np.abs(draws).max()) ** 2)

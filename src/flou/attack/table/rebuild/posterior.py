@@ -1,11 +1,11 @@
 """What an intruder believes of each record after all that is published: the posterior, by several random walks.
 
-`presence` is the chance that somebody is in a cell, given the tables, the mechanisms and the prior: a confidence that is
-right as often as it says where the prior is the population's (Gelman et al. 2013 on simulation; Dobra 2003 on tables
-given margins). The walks go on until they agree by R-hat, their work doubling each time and the first half forgotten,
-or until the limit on steps; then `converged` is False and nothing should be read from small differences. A uniform
-prior says that every combination of attributes is as common as any other, which is seldom so: confidences are then
-those of an intruder who knows nothing.
+`presence` is the chance that somebody is in a cell, given the tables, the mechanisms and the prior: a confidence that
+is right as often as it says where the prior is the population's (Gelman et al. 2013 on simulation; Dobra 2003 on
+tables given margins). The walks go on until they agree by R-hat, their work doubling each time and the first half
+forgotten, or until the limit on steps; then `converged` is False and nothing should be read from small differences. A
+uniform prior says that every combination of attributes is as common as any other, which is seldom so: confidences are
+then those of an intruder who knows nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from flou.attack.table.rebuild.anneal import seek
 from flou.attack.table.rebuild.convergence import effective_size, split_rhat
-from flou.attack.table.rebuild.ground import Int32s, lay_ground
+from flou.attack.table.rebuild.ground import Ground, Int32s, lay_ground
 from flou.attack.table.rebuild.problem import Problem
 from flou.attack.table.rebuild.walk import Walk, mix_seed
 from flou.describe.table.cells import Floats, Ints
@@ -95,11 +95,12 @@ def sample_posterior(
     first_moves: int = 100_000,
     max_moves: int = 12_800_000,
     n_threads: int | None = None,
+    ground: Ground | None = None,
 ) -> Posterior:
     """Walk from several starts until the walks agree, or until each has made `max_moves` steps."""
     if n_chains < 2:
         raise ParameterError(f"n_chains = {n_chains} must be 2 at least: walks are judged by their agreement.")
-    ground = lay_ground(problem, codes)
+    ground = lay_ground(problem, codes) if ground is None else ground
     chains = [
         Walk(problem, codes, seed=mix_seed(seed, c), prior=prior, log_total=log_total, ground=ground)
         for c in range(n_chains)
@@ -108,7 +109,8 @@ def sample_posterior(
     with ThreadPoolExecutor(min(n_chains, n_threads or os.cpu_count() or 1)) as pool:
         list(pool.map(lambda chain: _find_start(chain, start, first_moves), chains))
         while True:
-            list(pool.map(lambda chain: chain.run(n_moves, n_snapshots=n_each, share=share), chains))
+            for run in [pool.submit(c.run, n_moves, n_snapshots=n_each, share=share) for c in chains]:
+                run.result()
             done += n_moves
             tell("walks over counts", min(done, max_moves), max_moves)
             share = min(chain.n_counted for chain in chains) / n_moves
@@ -143,9 +145,9 @@ def _find_start(chain: Walk, start: Ints | None, n_moves: int) -> None:
         found = seek(chain, n_moves << attempt, hot=0.5, cold=4.0)
         if found is not None or start is not None:
             break
-    if found is None and start is None:
-        return  # the walk may still get there, and says so if not
-    chain.settle(start if found is None else found)
+    settled = start if found is None else found
+    if settled is not None:  # else the walk may still get there, and says so if not
+        chain.settle(settled)
 
 
 def _agreement(chains: list[Walk]) -> tuple[dict[str, float], dict[str, float]]:
@@ -156,7 +158,8 @@ def _agreement(chains: list[Walk]) -> tuple[dict[str, float], dict[str, float]]:
     presence = np.mean([chain.averages()[1] for chain in chains], axis=0)
     watched = np.argsort(-presence * (1 - presence), kind="stable")[:_WATCHED]
     draws = {
-        "level": np.stack([chain.heights[:n] for chain in chains]),
+        # Rounded, or what sums leave in the last digits would look like walks that never meet.
+        "level": np.stack([np.round(chain.heights[:n], 6) for chain in chains]),
         "people": np.stack([(chain.snapshots[:n] >= 0).sum(axis=1) for chain in chains]),
     }
     for cell in watched.tolist():

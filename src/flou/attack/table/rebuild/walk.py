@@ -14,6 +14,7 @@ import numpy as np
 
 from flou.attack.table.rebuild.ground import Ground, Rules, lay_ground, most_people, rules_of
 from flou.attack.table.rebuild.problem import Problem
+from flou.attack.table.rebuild.step_kernel import relax
 from flou.attack.table.rebuild.walk_kernel import (
     CLOCK,
     HELD,
@@ -24,7 +25,6 @@ from flou.attack.table.rebuild.walk_kernel import (
     Relaxed,
     State,
     recount,
-    relax,
     walk,
 )
 from flou.describe.table.cells import Floats, Ints

@@ -11,11 +11,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.attack.table.rebuild.ground import Ground, Int32s, Rules
+from flou.attack.table.rebuild.ground import Int32s
+from flou.attack.table.rebuild.step_kernel import (
+    change,
+    compiled,
+    count_in,
+    draw_below,
+    draw_bits,
+    draw_share,
+    exchanged,
+    gain_of,
+    gain_of_two,
+    one_step_from,
+    price,
+    shift,
+)
 from flou.describe.table.cells import Floats, Ints
 
 #: Entries of `State.figures`: people, violation, states counted, snapshots held, people of the best list (or -1).
@@ -74,148 +87,7 @@ class Pace(NamedTuple):
     seeks: bool
 
 
-# Leaves take arrays one by one: a tuple of arrays handed to a compiled function costs a count of references for each of
-# them at every call, which was ten times the work of a step.
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-
-
-@_compiled
-def draw_bits(random):  # type: ignore[no-untyped-def]
-    """64 random bits (splitmix64, Steele, Lea and Flood 2014: a hash of a counter)."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = random[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@_compiled
-def draw_below(random, n):  # type: ignore[no-untyped-def]
-    return np.int64(((draw_bits(random) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
-
-
-@_compiled
-def draw_share(random):  # type: ignore[no-untyped-def]
-    return (np.float64(draw_bits(random) >> np.uint64(12)) + 0.5) * 2.0**-52
-
-
-@_compiled
-def price(offsets, low, high, prices, penalty, row, total):  # type: ignore[no-untyped-def]
-    """The entry of a row for a total; beyond its ends, `penalty` more a unit."""
-    if total < low[row]:
-        return prices[offsets[row]] + penalty * (low[row] - total)
-    if total > high[row]:
-        return prices[offsets[row + 1] - 1] + penalty * (total - high[row])
-    return prices[offsets[row] + total - low[row]]
-
-
-@_compiled
-def relax(rules: Rules, penalty: float, scores, violations):  # type: ignore[no-untyped-def]
-    """Fill in a price where a row rules a total out; False if a row allows no total at all."""
-    for row in range(len(rules.low)):
-        first, end = rules.offsets[row], rules.offsets[row + 1]
-        before = -1
-        for at in range(first, end):
-            if rules.log_chances[at] > -np.inf:
-                before = at
-            violations[at] = at - before if before >= 0 else 2**30
-            scores[at] = rules.log_chances[before] if before >= 0 else 0.0
-        if before < 0:
-            return False
-        after = -1
-        for at in range(end - 1, first - 1, -1):
-            if rules.log_chances[at] > -np.inf:
-                after = at
-            if after >= 0 and after - at < violations[at]:
-                violations[at], scores[at] = after - at, rules.log_chances[after]
-            scores[at] -= penalty * violations[at]
-    return True
-
-
-@_compiled
-def gain_of(rows, up, down, old, new):  # type: ignore[no-untyped-def]
-    """What the score gains when somebody goes from cell `old` to cell `new`; -1 is outside of all cells."""
-    gain = 0.0
-    if old < 0:
-        for k in range(rows.shape[1]):
-            gain += up[rows[new, k]]
-    elif new < 0:
-        for k in range(rows.shape[1]):
-            gain += down[rows[old, k]]
-    else:
-        for k in range(rows.shape[1]):
-            a, b = rows[old, k], rows[new, k]
-            if a != b:
-                gain += down[a] + up[b]
-    return gain
-
-
-@_compiled
-def gain_of_two(rows, up, down, twice_up, twice_down, old, new, other_old, other_new):  # type: ignore[no-untyped-def]
-    """What the score gains when two people go to other cells at once."""
-    gain = 0.0
-    for k in range(rows.shape[1]):
-        a, b, c, d = rows[old, k], rows[new, k], rows[other_old, k], rows[other_new, k]
-        if a == b:
-            if c != d:
-                gain += down[c] + up[d]
-        elif c == d:
-            gain += down[a] + up[b]
-        elif a == d:
-            if b != c:
-                gain += up[b] + down[c]
-        elif b == c:
-            gain += down[a] + up[d]
-        else:
-            gain += down[a] + down[c] if a != c else twice_down[a]
-            gain += up[b] + up[d] if b != d else twice_up[b]
-    return gain
-
-
-@_compiled
-def change(offsets, low, high, scores, violations, penalty, totals, gains, row, by):  # type: ignore[no-untyped-def]
-    """Change the total of a row and what it gains by one or two people more or less; returns the change in violation."""
-    total = totals[row] + by
-    worse = price(offsets, low, high, violations, 1, row, total)
-    worse -= price(offsets, low, high, violations, 1, row, totals[row])
-    totals[row] = total
-    score = price(offsets, low, high, scores, -penalty, row, total)
-    gains[0, row] = price(offsets, low, high, scores, -penalty, row, total + 1) - score
-    gains[1, row] = price(offsets, low, high, scores, -penalty, row, total - 1) - score
-    gains[2, row] = price(offsets, low, high, scores, -penalty, row, total + 2) - score
-    gains[3, row] = price(offsets, low, high, scores, -penalty, row, total - 2) - score
-    return worse
-
-
-@_compiled
-def shift(rows, offsets, low, high, scores, violations, penalty, totals, gains, old, new):  # type: ignore[no-untyped-def]
-    """Let the rows follow somebody from cell `old` to cell `new`; returns the change in violation."""
-    worse = 0
-    for k in range(rows.shape[1]):
-        a = rows[old, k] if old >= 0 else np.int32(len(totals))
-        b = rows[new, k] if new >= 0 else np.int32(len(totals))
-        if a != b:
-            if a < len(totals):
-                worse += change(offsets, low, high, scores, violations, penalty, totals, gains, a, -1)
-            if b < len(totals):
-                worse += change(offsets, low, high, scores, violations, penalty, totals, gains, b, 1)
-    return worse
-
-
-@_compiled
-def count_in(counts, sums, present, last, clock, cell, by):  # type: ignore[no-untyped-def]
-    """Change a cell's count, after its old one has been counted for the states that had it."""
-    if cell < 0:
-        return
-    since = clock - last[cell]
-    if counts[cell] > 0:
-        sums[cell] += counts[cell] * since
-        present[cell] += since
-    last[cell] = clock
-    counts[cell] += by
-
-
-@_compiled
+@compiled
 def recount(ground, rules, chances, state):  # type: ignore[no-untyped-def]
     """Counts, totals, violation and levels of the list from scratch, so that no rounding error builds up."""
     state.counts[:] = 0
@@ -239,27 +111,7 @@ def recount(ground, rules, chances, state):  # type: ignore[no-untyped-def]
     state.figures[VIOLATION] = violation
 
 
-@_compiled
-def one_step_from(codes, sizes, strides, lookup, cell, random):  # type: ignore[no-untyped-def]
-    """The cell with one attribute changed, any value being as likely; -1 if there is none."""
-    attribute = draw_below(random, len(sizes))
-    value = draw_below(random, sizes[attribute])
-    at = (value - codes[cell, attribute]) * strides[attribute]
-    for k in range(len(sizes)):
-        at += strides[k] * codes[cell, k]
-    return np.int64(lookup[at])
-
-
-@_compiled
-def exchanged(codes, strides, lookup, cell, other, mask):  # type: ignore[no-untyped-def]
-    """The cell of `cell` with the attributes in the mask as `other` has them; -1 if there is none."""
-    at = np.int64(0)
-    for k in range(len(strides)):
-        at += strides[k] * (codes[other, k] if (mask >> k) & 1 else codes[cell, k])
-    return np.int64(lookup[at])
-
-
-@_compiled
+@compiled
 def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights):  # type: ignore[no-untyped-def]
     """Walk on by `n_moves` steps; every `thin`-th possible list is kept in `snapshots`, its level in `heights`.
 
@@ -333,9 +185,7 @@ def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights)
                 d_prior += log_prior[other_new] - log_prior[other_old]
                 gain = gain_of_two(rows, up, down, twice_up, twice_down, old, new, other_old, other_new)
             log_ratio = gain * factor + weight * d_prior + (0.0 if pace.seeks else correction)
-            if d_prior > -np.inf and (
-                log_ratio >= 0 or (log_ratio > -40.0 and np.log(draw_share(random)) < log_ratio)
-            ):
+            if d_prior > -np.inf and (log_ratio >= 0 or (log_ratio > -40.0 and np.log(draw_share(random)) < log_ratio)):
                 score += gain
                 prior += d_prior
                 violation += shift(rows, offsets, low, high, scores, violations, penalty, totals, gains, old, new)

@@ -1,0 +1,129 @@
+"""The likeliest counts: against enumeration, from nothing, by blocks."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from small_problems import all_counts, distinct_rows, problem_of, product_codes, publish, town
+
+from flou.attack.table.rebuild.anneal import anneal_to_likeliest
+from flou.attack.table.rebuild.blocks import anneal_blocks, sample_blocks
+from flou.attack.table.rebuild.ground import most_people
+from flou.datasets import census
+from flou.describe.mechanism.rounding import UnbiasedRounding
+from flou.describe.mechanism.transition_matrix import TransitionMatrix
+from flou.describe.mechanism.unchanged import Unchanged
+from flou.engine.errors import Infeasible
+from flou.engine.progress import listening
+
+MECHANISMS = [UnbiasedRounding(3), TransitionMatrix(D=2, V=2.0, js=1), Unchanged()]
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_the_maximum_is_that_of_enumeration(case):
+    rng = np.random.default_rng(case)
+    codes = product_codes([(3, 2), (2, 2), (2, 2, 2)][case % 3])
+    truth = rng.multinomial(5, rng.dirichlet(np.ones(len(codes))))
+    rows = distinct_rows([[codes[:, 0], codes[:, 1]], [codes[:, -1]]])
+    problem = publish(truth, rows, MECHANISMS[case // 4], rng)
+    best = max(problem.log_likelihood(x) for x in all_counts(len(codes), min(most_people(problem), 8)))
+    found = anneal_to_likeliest(problem, codes, seed=case, n_moves=60_000)
+    assert found.log_likelihood == problem.log_likelihood(found.counts)
+    assert found.log_likelihood >= best - 1e-9
+
+
+@pytest.fixture(scope="module")
+def towns():
+    ground = town()
+    problems, truths = [], []
+    for i in range(3):
+        truths.append(ground.counts(census(n=50, rng=i)))
+        problem = publish(truths[-1], ground.rows, UnbiasedRounding(5), np.random.default_rng(1000 + i))
+        problems.append(problem)
+    return ground, problems, truths
+
+
+def test_a_town_is_likelier_than_the_truth_and_never_far_from_a_long_search(towns):
+    ground, problems, truths = towns
+    for number, (problem, truth) in enumerate(zip(problems, truths, strict=True)):
+        found = anneal_to_likeliest(problem, ground.codes, seed=number)
+        longer = anneal_to_likeliest(problem, ground.codes, seed=100 + number, n_moves=5_000_000)
+        assert found.log_likelihood > problem.log_likelihood(truth) + 10
+        assert found.log_likelihood > longer.log_likelihood - 0.3
+
+
+def test_raw_tables_are_solved_from_nothing(towns):
+    ground, _, truths = towns
+    for number, truth in enumerate(truths):
+        problem = publish(truth, ground.rows, Unchanged(), np.random.default_rng(0))
+        found = anneal_to_likeliest(problem, ground.codes, seed=number, n_moves=200_000)
+        assert problem.allows(found.counts)
+        assert (found.counts.sum(), found.log_likelihood) == (50, 0.0)
+
+
+def test_a_possible_start_is_never_lost():
+    codes = product_codes((2, 2))
+    problem = problem_of(4, [np.arange(4)], [(2, 2, [0.0])])
+    start = np.array([1, 0, 0, 1])
+    assert (anneal_to_likeliest(problem, codes, start, seed=1, n_moves=1).counts == start).all()
+
+
+def test_a_prior_moves_the_choice_among_equals():
+    codes = product_codes((2, 2))
+    problem = problem_of(4, [np.arange(4)], [(3, 3, [0.0])])
+    found = anneal_to_likeliest(
+        problem, codes, seed=1, prior=np.array([0.1, 0.1, 0.1, 0.7]), prior_weight=1.0, n_moves=20_000
+    )
+    assert (found.counts == [0, 0, 0, 3]).all()
+
+
+def test_contradictions_raise():
+    codes = product_codes((2, 2))
+    torn = problem_of(4, [np.arange(4), np.arange(4)], [(3, 3, [0.0]), (5, 5, [0.0])])
+    with pytest.raises(Infeasible, match="broken by"):
+        anneal_to_likeliest(torn, codes, seed=1, n_moves=5_000)
+
+
+def test_blocks_are_the_same_with_any_number_of_threads(towns):
+    ground, problems, _ = towns
+    shared = [dataclasses.replace(p, starts=problems[0].starts, members=problems[0].members) for p in problems] * 2
+    everybody = np.arange(problems[0].n_cells)
+    torn = problem_of(len(everybody), [everybody] * 2, [(3, 3, [0.0]), (5, 5, [0.0])])
+    blocks = [*shared, torn]
+    told = []
+    with listening(lambda stage, done, total: told.append((done, total))):
+        one, three = (
+            list(anneal_blocks(blocks, ground.codes, range(7), n_blocks=7, n_moves=30_000, n_threads=t)) for t in (1, 3)
+        )
+    assert told == [(k, 7) for k in range(1, 8)] * 2
+    assert one[-1] is None
+    assert three[-1] is None
+    for a, b, problem in zip(one[:-1], three[:-1], shared, strict=True):
+        assert (a.counts == b.counts).all()
+        assert problem.log_likelihood(a.counts) == a.log_likelihood > -np.inf
+    alone = next(anneal_blocks(shared[2:3], ground.codes, [2], n_blocks=1, n_moves=30_000))
+    assert (alone.counts == one[2].counts).all()
+
+
+def test_blocks_can_be_cancelled(towns):
+    ground, problems, _ = towns
+
+    def stop(stage, done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    made = []
+    blocks = anneal_blocks(problems * 30, ground.codes, range(90), n_blocks=90, n_moves=1_000, n_threads=2)
+    with pytest.raises(KeyboardInterrupt), listening(stop):
+        made.extend(blocks)
+    assert len(made) == 2
+
+
+def test_posterior_by_blocks(towns):
+    ground, problems, truths = towns
+    for found, truth in zip(sample_blocks(problems, ground.codes, range(3), n_blocks=3), truths, strict=True):
+        assert found.converged
+        best = np.argsort(-found.presence)[:10]
+        assert (truth[best] > 0).sum() >= 5

@@ -23,7 +23,7 @@ from flou.engine.errors import Infeasible
 #: Steps of one attribute, anywhere, coming or leaving, exchanges, two at once: what finds the maximum soonest.
 _KINDS = (0.4, 0.2, 0.1, 0.2, 0.1)
 #: Factors on the log likelihood at the beginning and at the end.
-_HOT, _COLD = 3.0, 40.0
+_HOT, _COLD = 2.0, 100.0
 #: What a unit outside of the allowed totals costs, in log likelihood.
 _PENALTY = 3.0
 

@@ -21,7 +21,7 @@ from flou.attack.table.rebuild.anneal import seek
 from flou.attack.table.rebuild.convergence import effective_size, split_rhat
 from flou.attack.table.rebuild.ground import Ground, Int32s, lay_ground
 from flou.attack.table.rebuild.problem import Problem
-from flou.attack.table.rebuild.walk import Walk, mix_seed
+from flou.attack.table.rebuild.walk import PENALTY, Walk, mix_seed
 from flou.describe.table.cells import Floats, Ints
 from flou.engine.errors import Infeasible, ParameterError
 from flou.engine.progress import tell
@@ -30,7 +30,7 @@ from flou.engine.progress import tell
 _WATCHED = 20
 _AGREED, _ENOUGH = 1.05, 100.0
 #: The share of states that should be possible: less wastes steps, more leaves no way through impossible ones.
-_FEW, _MANY = 0.15, 0.6
+_FEW, _MANY = 0.2, 0.98
 _MOST_ROUNDS_OF_TUNING = 4
 
 
@@ -92,7 +92,7 @@ def sample_posterior(
     log_total: Floats | None = None,
     n_chains: int = 4,
     n_samples: int = 2_000,
-    first_moves: int = 100_000,
+    first_moves: int = 50_000,
     max_moves: int = 12_800_000,
     n_threads: int | None = None,
     ground: Ground | None = None,
@@ -105,7 +105,7 @@ def sample_posterior(
         Walk(problem, codes, seed=mix_seed(seed, c), prior=prior, log_total=log_total, ground=ground)
         for c in range(n_chains)
     ]
-    n_each, penalty, n_moves, done, share, tuned = -(-n_samples // n_chains), 3.0, first_moves, 0, 0.3, 0
+    n_each, penalty, n_moves, done, share, tuned = -(-n_samples // n_chains), PENALTY, first_moves, 0, 0.5, 0
     with ThreadPoolExecutor(min(n_chains, n_threads or os.cpu_count() or 1)) as pool:
         list(pool.map(lambda chain: _find_start(chain, start, first_moves), chains))
         while True:
@@ -124,7 +124,7 @@ def sample_posterior(
                 penalty = float(np.clip(penalty * (1.4 if share < _FEW else 0.7), 0.5, 50.0))
                 for chain in chains:
                     chain.weigh(penalty)
-            else:
+            if share >= _FEW or not tuning:
                 n_moves *= 2
     averages = [chain.averages() for chain in chains]
     counted = np.array([chain.n_counted for chain in chains], dtype=np.float64)

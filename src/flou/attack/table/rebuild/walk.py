@@ -34,7 +34,9 @@ __all__ = ["Walk", "alias_of", "mix_seed"]
 
 #: How often each kind of step is tried: one attribute of one person, one person anywhere, one more or less, an exchange
 #: of attributes between two, one attribute of each of two.
-_KINDS = (0.35, 0.2, 0.1, 0.25, 0.1)
+_KINDS = (0.35, 0.15, 0.1, 0.35, 0.05)
+#: What a unit outside of the allowed totals costs, in log likelihood, unless a share of possible states asks otherwise.
+PENALTY = 6.0
 
 
 class Walk:
@@ -49,7 +51,7 @@ class Walk:
         prior: Floats | None = None,
         log_total: Floats | None = None,
         start: Ints | None = None,
-        penalty: float = 3.0,
+        penalty: float = PENALTY,
         proposal: Floats | None = None,
         ground: Ground | None = None,
     ) -> None:

@@ -87,6 +87,7 @@ class Problem:
         inside = (totals >= self.low) & (totals <= self.high)
         if not inside[hard].all() or not self._are_apart(totals):
             return False
+        # soft rows may have totals that they have no chance for
         return bool((self.log_chances[(self.offsets[:-1] + totals - self.low)[hard]] > -np.inf).all())
 
     def _are_apart(self, totals: Ints) -> bool:

@@ -47,7 +47,12 @@ def solutions(problem: Problem) -> np.ndarray | None:
     return vectors[fits]
 
 
-def tiny_problem(seed: int) -> Problem:
+def tiny_problem(seed: int, wrong_often: float = 0.3) -> Problem:
+    """The problem alone."""
+    return tiny_case(seed, wrong_often)[0]
+
+
+def tiny_case(seed: int, wrong_often: float = 0.3) -> tuple[Problem, np.ndarray, tuple[int, ...]]:
     """A few people in a few cells, some margins of them published; soft rows, holes, pairs, empty rows, contradictions."""
     rng = np.random.default_rng(seed)
     while True:
@@ -58,7 +63,7 @@ def tiny_problem(seed: int) -> Problem:
         subsets = [s for k in range(len(sizes) + 1) for s in combinations(range(len(sizes)), k)]
         subsets = [subsets[i] for i in np.sort(rng.permutation(len(subsets))[: rng.integers(1, len(subsets) + 1)])]
         mechanism = list(MECHANISMS.values())[rng.integers(3)]
-        wrong, softness = rng.random() < 0.3, 0.3 * (rng.random() < 0.3)
+        wrong, softness = rng.random() < wrong_often, 0.3 * (rng.random() < 0.3)
         holes = rng.random() < 0.3
         members, supports, hard, apart = [], [], [], []
         for subset in subsets:
@@ -82,4 +87,4 @@ def tiny_problem(seed: int) -> Problem:
                     apart.append((part, whole))
         problem = lay_rows(len(codes), members, supports, hard, apart)
         if every_vector(problem, hard_only=True) is not None and every_vector(problem, hard_only=False) is not None:
-            return problem
+            return problem, codes, sizes

@@ -180,6 +180,8 @@ def result_of(
         "n_uniques": found.n_uniques,
         "n_unique_hits": found.n_unique_hits,
     }
+    if rebuilt.mode == "likelihood":
+        figures["optimal"] = all(s.optimal for s in rebuilt.solved)
     if rebuilt.mode == "posterior":
         figures["precision_top"] = None if math.isnan(found.precision) else Proportion(found.precision)
         figures["converged"] = all(s.converged for s in rebuilt.solved)
@@ -221,6 +223,7 @@ _LABELS = {
     "n_uniques": "people with a record of their own",
     "n_unique_hits": "of these rebuilt",
     "precision_top": "share of the ten most confident records that exist",
+    "optimal": "no population is likelier, proven",
     "converged": "chances settled down",
     "n_blocks": "blocks",
 }

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from flou.attack.table.rebuild.case import Case
+from flou.attack.table.rebuild.contradiction import smallest_contradiction
 from flou.attack.table.rebuild.extremes import bound_total
 from flou.attack.table.rebuild.ground import lay_ground
 from flou.attack.table.rebuild.problem import Problem
@@ -138,7 +139,7 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
     """Solve every block of a case."""
     seeds = draw.bits(np.arange(case.n_blocks), 0).tolist()
     first = case.figures.problem(0)
-    ground = None if mode == "feasible" or len(first.apart) else lay_ground(first, case.universe.codes)
+    ground = None if mode != "posterior" or len(first.apart) else lay_ground(first, case.universe.codes)
 
     def one(block: int) -> Solved:
         problem = case.figures.problem(block)
@@ -171,12 +172,11 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
 
 def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
     """An error that names the cells of a small set of figures that cannot all be right."""
-    from flou.attack.table.rebuild.contradiction import smallest_contradiction
-
-    rows, smallest = smallest_contradiction(problem)
+    found = smallest_contradiction(problem)
+    assert found is not None  # the solver proved that nothing fits
     layout, published = case.figures.layout, case.figures.published(block)
     named = []
-    for row in rows.tolist():
+    for row in np.unique([*found.rows.tolist(), *problem.apart[found.pairs].reshape(-1).tolist()]).tolist():
         seen: set[int] = set()
         for figure in np.flatnonzero(layout.row == row).tolist():
             if published[figure] not in seen:
@@ -186,7 +186,7 @@ def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
     where = f" in {case.figures.blocks[block]}" if case.block is not None else ""
     fewest = (
         "These figures cannot all be right, and without any one of them the rest could be"
-        if smallest
+        if found.irreducible
         else ("These figures cannot all be right")
     )
     lines = "\n".join(f"  - {name}" for name in named)

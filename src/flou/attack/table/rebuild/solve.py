@@ -13,14 +13,13 @@ from typing import Literal
 
 import numpy as np
 
-from flou.attack.table.rebuild.anneal import anneal_to_likeliest
 from flou.attack.table.rebuild.certain import prove_minimum
 from flou.attack.table.rebuild.feasible import find_counts
 from flou.attack.table.rebuild.ground import Ground
+from flou.attack.table.rebuild.likeliest import maximise_likelihood
 from flou.attack.table.rebuild.posterior import Posterior, sample_posterior
 from flou.attack.table.rebuild.problem import Problem
 from flou.describe.table.cells import Floats, Ints
-from flou.engine.errors import Infeasible
 
 Mode = Literal["feasible", "likelihood", "posterior"]
 
@@ -37,6 +36,8 @@ class Solved:
     #: Whether the proof came to its end: what is not certain by it is uncertain for good.
     proven: bool
     log_likelihood: float
+    #: Whether no population is likelier, by a proof.
+    optimal: bool = False
     #: Whether the chances settled down; True where none were needed.
     converged: bool = True
 
@@ -53,25 +54,23 @@ def solve(
     n_threads: int | None = None,
 ) -> Solved:
     """Attack one block; `chances` are those of the prior, the same for all cells where None."""
-    pool: Ints | None = None
-    converged = True
-    if mode == "feasible":
-        counts = find_counts(problem, seed=seed)
+    optimal, converged = False, True
+    if mode == "likelihood":
+        best = maximise_likelihood(problem, seed=seed)
+        counts, optimal = best.counts, best.optimal
     else:
-        counts = _likeliest(problem, codes, seed, ground)
+        counts = find_counts(problem, seed=seed)
+    pool = counts[None, :]
     cells = np.repeat(np.arange(problem.n_cells), counts)
     confidence = np.full(len(cells), np.nan)
     if mode == "posterior":
-        found = sample_posterior(problem, codes, chances, counts, seed=seed, n_threads=n_threads)
+        found = sample_posterior(problem, codes, chances, counts, seed=seed, n_threads=n_threads, ground=ground)
         cells, confidence = _likeliest_people(found)
-        pool, converged = found.solutions, found.converged
-    else:
-        pool = counts[None, :]
+        pool, converged = np.concatenate([pool, found.solutions]), found.converged
     least, proven = np.zeros(problem.n_cells, dtype=np.int64), False
     if prove:
-        possible = np.array([problem.allows(line) for line in pool], dtype=np.bool_)
-        least, proven = prove_minimum(problem, pool[possible], seed=seed)
-    return Solved(cells, confidence, least, proven, problem.log_likelihood(counts), converged)
+        least, proven = prove_minimum(problem, pool, seed=seed)
+    return Solved(cells, confidence, least, proven, problem.log_likelihood(counts), optimal, converged)
 
 
 def _likeliest_people(found: Posterior) -> tuple[Ints, Floats]:
@@ -82,12 +81,3 @@ def _likeliest_people(found: Posterior) -> tuple[Ints, Floats]:
     chances[0] = found.presence
     order = np.argsort(-chances, axis=None, kind="stable")[: round(float(found.expected.sum()))]
     return order % n_cells, chances.reshape(-1)[order]
-
-
-def _likeliest(problem: Problem, codes: Ints, seed: int, ground: Ground | None) -> Ints:
-    """The likeliest counts; where cooling down finds none that fit, it begins with counts that do."""
-    try:
-        return anneal_to_likeliest(problem, codes, seed=seed, n_tries=2, ground=ground).counts
-    except Infeasible:
-        start = find_counts(problem, seed=seed)
-        return anneal_to_likeliest(problem, codes, start, seed=seed, n_tries=2, ground=ground).counts

@@ -3,7 +3,8 @@
 What follows from published figures is a proof: the office reads how many cells somebody can compute, who, and how far
 bounds lie from the true figures. The public reads that the table was attacked and that nothing came of it; neither how
 many intruders were tried, which would tell how many contributors are alone in a cell, nor which cells are sensitive.
-Averaging is for the office: a share with its interval tells how many cells somebody is in, some shown as zero.
+Averaging, reconstruction and the intruder who lacks one value are for the office: how often they are right would tell
+an intruder how far to trust what he found, and how many cells somebody is in, some of them shown as zero.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ from typing import Any
 
 from flou.attack.table.averaging_result import AveragingResult
 from flou.attack.table.bounds_result import BoundsResult
+from flou.attack.table.reconstruction_result import ReconstructionResult
+from flou.attack.table.single_result import SingleResult
 from flou.engine.charts import to_svg
 from flou.engine.comparison import ComparisonResult
 from flou.engine.result import Result
+from flou.engine.values import Proportion
 from flou.reporting.risk_section import RiskSection, is_measure
 
+#: Attacks that the public reads nothing of.
+_FOR_THE_OFFICE = (AveragingResult, ReconstructionResult, SingleResult)
 #: Findings that a page lists, and suppressed cells up to which bounds are computed for a chart.
 _MOST_FINDINGS, _MOST_DRAWN = 20, 2000
 
@@ -35,7 +41,28 @@ class AttackSection(RiskSection):
         return [r for r in found if not (self.public and self._is_withheld(r))]
 
     def _is_withheld(self, result: Result) -> bool:
-        return isinstance(result, AveragingResult) or (isinstance(result, BoundsResult) and not result.safe())
+        return isinstance(result, _FOR_THE_OFFICE) or (isinstance(result, BoundsResult) and not result.safe())
+
+    def guess_figures(self, result: Result) -> list[tuple[str, str]]:
+        """Label and value of the headline and of each figure of an attack that guesses; internal only."""
+        if self.public or not isinstance(result, _FOR_THE_OFFICE):
+            return []
+        figures = [(result.value_label, result.headline)]
+        figures += [(result.figure_labels[name], value) for name, value in result.figures.items() if value is not None]
+        return [(self.words(label), self._told(value)) for label, value in figures]
+
+    def _told(self, value: Any) -> str:
+        if isinstance(value, Proportion):
+            return self.words.share(value)
+        if isinstance(value, bool):
+            return self.words("yes") if value else self.words("no")
+        return self.words.number(round(value, 4)) if isinstance(value, int | float) else self.words(str(value))
+
+    def guess_chart(self, result: Result) -> str:
+        """What such an attack found, beside what is found without the tables; internal only."""
+        if self.public or not isinstance(result, _FOR_THE_OFFICE):
+            return ""
+        return to_svg(result.plot(self.words.language))
 
     def is_proof(self, result: Result) -> bool:
         """Whether an attack deduces and does not guess."""

@@ -97,6 +97,17 @@ Numbers = Annotated[
 ]
 
 
+def _none_negative(pairs: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    wrong = [f"{name} = {by}" for name, by in pairs if not by >= 0]
+    if wrong:
+        raise ValueError(f"{', '.join(wrong)} is negative; give 0 or more.")
+    return pairs
+
+
+#: How far numbers may differ, by column.
+Tolerance = Annotated[Numbers, AfterValidator(_none_negative)]
+
+
 def _listed_values(value: object) -> object:
     pairs = _items(value)
     return tuple((name, as_tuple(held)) for name, held in pairs) if isinstance(pairs, tuple) else pairs

@@ -31,7 +31,7 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
-from flou.engine.parameters import Combinations, Lists, Numbers
+from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.secret import Secret
@@ -60,7 +60,9 @@ class Reconstruction(Attack):
     mode: Mode = Field(
         "likelihood", description="any population that fits, the likeliest one, or the likeliest records (posterior)"
     )
-    tolerance: Numbers | None = Field(None, description="how far numbers may differ for records to be alike, by column")
+    tolerance: Tolerance | None = Field(
+        None, description="how far numbers may differ for records to be alike, by column"
+    )
     block: str | None = Field(None, description="the attribute whose categories are attacked one by one: an area")
     domain: Lists | None = Field(None, description="the values that a column can have, where no table declares them")
     incoherent: Combinations | None = Field(

@@ -175,8 +175,7 @@ def result_of(
         "prior_alone": Proportion(found.by_prior.share(found.by_prior.exact)),
         "n_people": hits.n,
         "n_rebuilt": rebuilt.n_people,
-        "n_certain": rebuilt.n_certain if rebuilt.asked else None,
-        "all_proven": rebuilt.proven if rebuilt.asked else None,
+        **({"n_certain": rebuilt.n_certain, "all_proven": rebuilt.proven} if rebuilt.asked else {}),
         "n_uniques": found.n_uniques,
         "n_unique_hits": found.n_unique_hits,
     }

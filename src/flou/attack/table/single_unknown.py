@@ -29,7 +29,7 @@ from flou.engine.data import DataKind
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.method import measured_on
 from flou.engine.note import Note
-from flou.engine.parameters import Combinations, Lists, Numbers
+from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.progress import tell
 from flou.engine.secret import Secret
 
@@ -47,7 +47,7 @@ class SingleUnknown(Attack):
     reference: ClassVar[str] = "abado2024"
     scored_by: ClassVar[Literal["tables", "records"]] = "records"
 
-    tolerance: Numbers | None = Field(None, description="how far a guess of a number may be off, by column")
+    tolerance: Tolerance | None = Field(None, description="how far a guess of a number may be off, by column")
     block: str | None = Field(None, description="the attribute whose categories are attacked one by one: an area")
     domain: Lists | None = Field(None, description="the values that a column can have, where no table declares them")
     incoherent: Combinations | None = Field(
@@ -57,11 +57,6 @@ class SingleUnknown(Attack):
     prior: Prior = Field(
         "others", description='weight of values in a guess: as "others" have them, or "uniform", by likelihood alone'
     )
-
-    def model_post_init(self, context: object) -> None:
-        for name, by in self.tolerance or ():
-            if by < 0:
-                raise ParameterError(f"SingleUnknown: tolerance[{name!r}] = {by} is negative; give 0 or more.")
 
     def run(
         self,

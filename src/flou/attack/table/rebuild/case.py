@@ -19,7 +19,8 @@ from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.mechanism.unchanged import Unchanged
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet, tables_of
-from flou.engine.errors import DataError, did_you_mean, listed
+from flou.engine.errors import DataError, did_you_mean
+from flou.engine.values import text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,7 @@ def read_case(
     mechanisms: list[Mechanism] = [table.mechanism or Unchanged() for table in tables]
     attributes = find_attributes(tables, [isinstance(m, Unchanged) for m in mechanisms], domain or {})
     rules = [*incoherent, *(rule for t in tables if t.schema is not None for rule in t.schema.incoherent)]
+    _require_known(incoherent, attributes)
     splitting = _splitting(block, attributes)
     left_out: list[str] = []
     if splitting is not None:
@@ -83,14 +85,29 @@ def _once(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list({tuple(sorted((k, str(v)) for k, v in rule.items())): rule for rule in rules}.values())
 
 
+def _require_known(rules: Sequence[Mapping[str, Any]], attributes: Sequence[Attribute]) -> None:
+    """A misspelt rule would exclude nothing, and weaken the attack unseen."""
+    columns = {a.column: a for a in attributes}
+    for rule in rules:
+        for column, value in rule.items():
+            if column not in columns:
+                raise DataError(
+                    f"incoherent names {column!r}, which the tables do not speak of.{did_you_mean(column, columns)}"
+                )
+            values = {text_of(v) for v in columns[column].base} | {text_of(v) for v in columns[column].values}
+            if text_of(value) not in values:
+                raise DataError(
+                    f"incoherent has {column} = {value!r}, which nobody can have.{did_you_mean(text_of(value), values)}"
+                )
+
+
 def _splitting(block: str | None, attributes: Sequence[Attribute]) -> Attribute | None:
     if block is None:
         return None
     found = [a for a in attributes if block in (a.finest, a.name, a.column)]
     if not found:
         names = [a.name for a in attributes]
-        raise DataError(f"block = {block!r} is no attribute of the tables.{did_you_mean(block, names)} "
-                        f"They speak of {listed(names)}.")  # fmt: skip
+        raise DataError(f"block = {block!r} is no attribute of the tables.{did_you_mean(block, names)}")
     return found[0]
 
 

@@ -62,7 +62,7 @@ class Likeness:
         if unknown:
             raise DataError(
                 f"tolerance names {listed(unknown)}, which the tables do not speak of."
-                f"{did_you_mean(unknown[0], universe.names)} They speak of {listed(universe.names)}."
+                f"{did_you_mean(unknown[0], universe.names)}"
             )
         reach = []
         for attribute in universe.attributes:

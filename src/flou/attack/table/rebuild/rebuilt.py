@@ -118,8 +118,7 @@ class Rebuilt:
             if not at:
                 known = [shown for a in universe.attributes for shown in a.shown.values()]
                 raise ParameterError(
-                    f"The query names {name!r}, which the tables do not speak of.{did_you_mean(name, known)} They "
-                    f"speak of {listed(known)}."
+                    f"The query names {name!r}, which the tables do not speak of.{did_you_mean(name, known)}"
                 )
             j, attribute = at[0]
             labels = attribute.labels[attribute.level_called(name) or ""]
@@ -189,6 +188,8 @@ def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
         if found.irreducible
         else ("These figures cannot all be right")
     )
+    if case.figures.max_total is not None:
+        named.append(f"max_total: {case.figures.max_total:,} people at most")
     lines = "\n".join(f"  - {name}" for name in named)
     return DataError(
         f"The tables contradict each other{where}: no population has all that they show. {fewest}:\n{lines}\n"

@@ -20,7 +20,7 @@ from flou.attack.table.reconstruction_result import ReconstructionResult
 from flou.attack.table.single_result import SingleResult
 from flou.engine.charts import to_svg
 from flou.engine.comparison import ComparisonResult
-from flou.engine.result import Result
+from flou.engine.result import Figure, Result
 from flou.engine.values import Proportion
 from flou.reporting.risk_section import RiskSection, is_measure
 
@@ -47,7 +47,7 @@ class AttackSection(RiskSection):
         """Label and value of the headline and of each figure of an attack that guesses; internal only."""
         if self.public or not isinstance(result, _FOR_THE_OFFICE):
             return []
-        figures = [(result.value_label, result.headline)]
+        figures: list[tuple[str, Figure]] = [(result.value_label, result.headline)]
         figures += [(result.figure_labels[name], value) for name, value in result.figures.items() if value is not None]
         return [(self.words(label), self._told(value)) for label, value in figures]
 

@@ -60,9 +60,7 @@ class Reconstruction(Attack):
     mode: Mode = Field(
         "likelihood", description="any population that fits, the likeliest one, or the likeliest records (posterior)"
     )
-    tolerance: Tolerance | None = Field(
-        None, description="how far numbers may differ for records to be alike, by column"
-    )
+    tolerance: Tolerance | None = Field(None, description="how far numbers of like records may differ, by column")
     block: str | None = Field(None, description="the attribute whose categories are attacked one by one: an area")
     domain: Lists | None = Field(None, description="the values that a column can have, where no table declares them")
     incoherent: Combinations | None = Field(

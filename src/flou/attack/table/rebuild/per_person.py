@@ -2,8 +2,8 @@
 
 Garfinkel, Abowd and Martindale (2019) and Abado and Stefan (2024) give each person one variable an attribute, and one
 that says whether the person exists where the total is not published exactly. Every order of the people is a solution of
-its own, so that it takes thousands of times as long as counts of cells do; only people that exist come first here, which
-is the one symmetry that is easy to break. It must reach the same verdict as `find_counts`. It protects nobody.
+its own, so that it takes thousands of times as long as counts of cells do; people that exist come first here, which is
+the one symmetry that is easy to break. It must reach the same verdict as `find_counts`. It protects nobody.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def find_people(
         raise no_population()
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise NotConvergedError(
-            f"No people that fit were found within work = {work:g}, nor a proof that there are none. Give more work, or "
-            "use counts of cells, which take far less."
+            f"No people that fit were found within work = {work:g}, nor a proof that there are none. Give more work, "
+            "or use counts of cells, which take far less."
         )
     return people.found(solver)
 

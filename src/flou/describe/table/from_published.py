@@ -1,6 +1,6 @@
 """Tables that others published: what is shown, how it came about, and nothing of what is true.
 
-    flou.Table.from_published(frame, ["region", "sex"], mechanism=flou.describe.mechanism.rounding.UnbiasedRounding(5))
+    flou.Table.from_published(frame, ["region", "sex"], mechanism=flou.protect.RandomRounding(5).mechanism)
 
 Counts that are null are suppressed. The mechanism is what the office says that it did; without one the shown counts are
 true. Such a table can be attacked and its bounds computed; it cannot be protected, for nobody here knows its figures.
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Published
 from flou.describe.table.dimension import TOTAL
 from flou.describe.table.from_frame import table_from_frame
@@ -25,7 +26,6 @@ from flou.engine.result import unused
 from flou.engine.tabulation import Listing
 
 if TYPE_CHECKING:
-    from flou.describe.mechanism.mechanism import Mechanism
     from flou.describe.schema import Schema
 
 
@@ -52,6 +52,11 @@ def table_from_published(
                         f"Columns: {', '.join(rows.columns)}.")  # fmt: skip
     if cells not in ("occupied", "all", "as given"):
         raise ParameterError(f'cells = {cells!r} must be "occupied" or "all".')
+    if mechanism is not None and not isinstance(mechanism, Mechanism):
+        raise ParameterError(
+            f"mechanism = {mechanism!r} is no mechanism: give what made the figures, such as "
+            "flou.protect.RandomRounding(base=5).mechanism, or leave it out where they are true."
+        )
     shown = rows[count]
     zeros = bool((shown == 0).any()) if shown.dtype.is_numeric() else False
     listing: Listing = cells if cells != "as given" else "all" if zeros else "occupied"

@@ -120,6 +120,7 @@ def gathered(folder: Path, n_populations: int) -> list[dict[str, Any]]:
         for code in known
         if (code, number) not in done
     ]
+    jobs.sort(key=lambda job: job[0] not in _PAPER)  # what the paper has comes first
     # threads and forks do not go together
     with multiprocessing.get_context("spawn").Pool(2) as pool, path.open("a", encoding="utf-8") as kept:
         for n, line in enumerate(pool.imap_unordered(attacked, jobs), 1):

@@ -61,6 +61,11 @@ EXAMPLES: dict[str, list[Method]] = {
         flou.attack.CellBounds(),
     ],
     "averaging": [flou.attack.Averaging(), flou.attack.Averaging("repeats")],
+    "reconstruction": [
+        flou.attack.Reconstruction(),
+        flou.attack.Reconstruction(mode="feasible", certain="skip", max_total=1000),
+        flou.attack.Reconstruction(mode="posterior", domain={"sex": ["f", "m"]}),
+    ],
     "single_unknown": [
         flou.attack.SingleUnknown(),
         flou.attack.SingleUnknown(block="région", prior="uniform", tolerance={"age": 1}),
@@ -208,6 +213,21 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"search": "gauss"},
     ],
     "averaging": [{"using": "all"}, {"using": 1}, {"using": None}, {"repeats": 20}],
+    "reconstruction": [
+        {"mode": "best"},
+        {"mode": None},
+        {"tolerance": 2},
+        {"tolerance": {"age": "2"}},
+        {"block": 3},
+        {"domain": ["age"]},
+        {"incoherent": {"age": 1}},
+        {"prior": 3},
+        {"max_total": 0},
+        {"max_total": 10.5},
+        {"certain": True},
+        {"certain": "yes"},
+        {"seed": 1},
+    ],
     "single_unknown": [
         {"block": 3},
         {"block": ["area"]},

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.contracts.cases import SPARK, native
-from tests.contracts.table_cases import EXAMPLES
+from tests.contracts.table_cases import EXAMPLES, SECRET
 
 import flou
 from flou.engine.attack import Attack
@@ -22,6 +22,9 @@ ALL = [
     for i, m in enumerate(ms)
     if isinstance(m, Attack)
 ]
+
+#: Attacks that search by chance: the same with the same secret alone.
+SEARCHES = ("reconstruction",)
 
 
 def rows(n: int = 400, seed: int = 4) -> pl.DataFrame:
@@ -46,9 +49,11 @@ def released(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.
 
 
 def run(method: Any, release: Any, records: flou.Microdata | None = None, **more: Any) -> Any:
-    """Attack with the true records where the attack is judged by them."""
+    """Attack with the true records where the attack is judged by them, with a secret where it draws."""
     if method.scored_by == "records":
         more["truth"] = people() if records is None else records
+    if method.name() in SEARCHES:
+        more["secret"] = SECRET
     return method.run(release, **more)
 
 

@@ -59,8 +59,8 @@ class Table:
     weight_name: str | None = None
     #: Which cells are listed: those that somebody is in, or all that the categories make.
     listed: Listing = "occupied"
-    #: The level combinations that the table has, by the depths of its dimensions, whether any of their cells is listed or
-    #: not; empty where those of the listed cells are all there are.
+    #: The level combinations that the table has, by the depths of its dimensions, though none of their cells may be
+    #: listed; empty where those of the listed cells are all there are.
     combinations: tuple[tuple[int, ...], ...] = ()
     #: How many further cells the categories make, in which nobody is.
     n_unlisted_zeros: int = 0

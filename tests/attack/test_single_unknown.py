@@ -76,10 +76,7 @@ def log_chance(shown: flou.TableSet, made: flou.TableSet) -> float:
     for table, candidate in zip(shown, made, strict=True):
         mechanism = table.mechanism or Unchanged()
         published, true = figures(table), figures(candidate)
-        listed = {tuple(n for n, _ in key) for key in published}
         for key in keys_of(table):
-            if tuple(n for n, _ in key) not in listed:
-                continue  # nothing is listed at this level: nobody says that the table shows it
             told[key] = float(mechanism.log_likelihood(published.get(key, 0), true.get(key, 0)))
             if mechanism.shared_by != "contributors":
                 continue

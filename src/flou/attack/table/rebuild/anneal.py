@@ -83,8 +83,8 @@ def seek(
         state.figures[BEST], state.best[:] = state.figures[N], state.people
         state.levels[BEST_OBJECTIVE] = state.levels[SCORE] + prior_weight * state.levels[PRIOR]
     walk(
-        chain.ground, chain.relaxed, chain.chances, pace, state, n_moves, n_moves + 1, chain.snapshots[:0],
-        chain.heights[:0],
+        chain.ground, chain.relaxed, chain.chances, chain.sharing, pace, state, chain.sets, n_moves, n_moves + 1,
+        chain.snapshots[:0], chain.heights[:0],
     )  # fmt: skip
     n = int(state.figures[BEST])
     if n < 0:

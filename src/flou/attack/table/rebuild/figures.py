@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from flou.attack.table.rebuild.attribute import level_names
 from flou.attack.table.rebuild.layout import ALL, Layout, Sheet
 from flou.attack.table.rebuild.problem import Problem
+from flou.attack.table.rebuild.shared_noise import find_keys, share_noise
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
@@ -89,7 +90,14 @@ class Figures:
             log_chances=chances,
             hard=~merely,
             apart=self._apart(published, least, most),
+            shared=share_noise(layout.mechanisms, self._keys, layout.table[kept], layout.row[kept], published[kept]),
         )
+
+    @cached_property
+    def _keys(self) -> Ints:
+        """The keys that each table was made by."""
+        published = (self.published(b) for b in range(len(self.blocks)))
+        return find_keys(self.layout.mechanisms, self.layout.table, self.layout.shared, published)
 
     def _supports(self, published: Ints, kept: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         """The least and largest true count behind each figure, and whether others are impossible."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.attack.table.rebuild.problem import Problem
+from flou.attack.table.rebuild.rows import spans
 from flou.describe.table.cells import Floats, Ints
 from flou.engine.errors import DataError, KeySpaceTooLargeError
 
@@ -74,16 +75,34 @@ def lay_ground(problem: Problem, codes: Ints) -> Ground:
     return Ground(rows, codes.astype(np.int32), sizes.astype(np.int64), strides, lookup)
 
 
-def rules_of(problem: Problem, n_most: int) -> Rules:
-    """The allowed totals and chances of each row, pairs that are apart among them; `n_most` people at the most."""
+def rules_of(problem: Problem, n_most: int, tempered: float = 1.0) -> Rules:
+    """The allowed totals and chances of each row, pairs that are apart among them; `n_most` people at the most.
+
+    Of the log chances of figures that share their noise the rows have the share `tempered`.
+    """
     n_apart = len(problem.apart)
     more = problem.offsets[-1] + n_most * np.arange(1, n_apart + 1)
     return Rules(
         np.concatenate([problem.low, np.ones(n_apart, dtype=np.int64)]),
         np.concatenate([problem.high, np.full(n_apart, n_most, dtype=np.int64)]),
         np.concatenate([problem.offsets, more]).astype(np.int64),
-        np.concatenate([problem.log_chances, np.zeros(n_apart * n_most)]),
+        np.concatenate([_tempered(problem, tempered), np.zeros(n_apart * n_most)]),
     )
+
+
+def _tempered(problem: Problem, tempered: float) -> Floats:
+    """The log chances of rows with a share of those of figures that share their noise."""
+    noise, chances = problem.shared, problem.log_chances
+    if noise is None or tempered == 1.0:
+        return chances
+    chances = chances.copy()
+    widths = np.diff(problem.offsets)[noise.row]
+    at = spans(problem.offsets[noise.row], widths)
+    here = np.repeat(noise.offsets[noise.shown] + problem.low[noise.row] - noise.low[noise.shown], widths)
+    within = np.arange(len(at)) - np.repeat(np.cumsum(widths) - widths, widths)
+    possible = chances[at] > -np.inf  # then every figure of the row has a chance
+    np.subtract.at(chances, at[possible], (1.0 - tempered) * noise.log_chances[(here + within)[possible]])
+    return chances
 
 
 def most_people(problem: Problem) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from flou.attack.table.rebuild.shared_noise import SharedNoise, words_of
 from flou.describe.table.cells import Floats, Ints
 
 Bools = NDArray[np.bool_]
@@ -39,6 +40,9 @@ class Problem:
     hard: Bools
     #: Pairs of rows, a part and a whole, whose totals differ for certain: that of the whole is larger by 1 at least.
     apart: Ints
+    #: The figures whose noise the people in a cell share, of which each set of people counts once; None if there are
+    #: none. `log_chances` has each of them as if it were alone.
+    shared: SharedNoise | None = None
 
     @property
     def n_rows(self) -> int:
@@ -75,11 +79,21 @@ class Problem:
         return totals
 
     def log_likelihood(self, counts: Ints) -> float:
-        """The log of the chance of everything published, if these are the true counts; minus infinity if none."""
+        """The log of the chance of everything published, if these are the true counts; minus infinity if none.
+
+        Rows of the same people count once where these share their noise, and cannot show different figures.
+        """
         totals = self.totals(counts)
         if ((totals < self.low) | (totals > self.high)).any() or not self._are_apart(totals):
             return -np.inf
-        return float(self.log_chances[self.offsets[:-1] + totals - self.low].sum())
+        alone = float(self.log_chances[self.offsets[:-1] + totals - self.low].sum())
+        if self.shared is None or alone == -np.inf:
+            return alone
+        return alone + self.shared.correction(totals, self.totals(np.where(counts > 0, self._words, 0)))
+
+    @cached_property
+    def _words(self) -> Ints:
+        return words_of(self.n_cells)
 
     def allows(self, counts: Ints) -> bool:
         """Whether these can be the true counts: no hard row and no pair rules them out."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from flou.attack.table.rebuild.ground import Ground, Rules, lay_ground, most_people, rules_of
 from flou.attack.table.rebuild.problem import Problem
+from flou.attack.table.rebuild.shared_noise_kernel import lay_sharing, no_people
 from flou.attack.table.rebuild.step_kernel import relax
 from flou.attack.table.rebuild.walk_kernel import (
     CLOCK,
@@ -37,6 +38,9 @@ __all__ = ["Walk", "alias_of", "mix_seed"]
 _KINDS = (0.35, 0.15, 0.1, 0.35, 0.05)
 #: What a unit outside of the allowed totals costs, in log likelihood, unless a share of possible states asks otherwise.
 PENALTY = 6.0
+#: The share of the log chances of figures that share their noise in the first look at a step: the rest is left to the
+#: second look, at sets of people. Any share gives the same posterior; this one loses the fewest steps.
+TEMPERED = 0.5
 
 
 class Walk:
@@ -58,10 +62,12 @@ class Walk:
         self.problem = problem
         n_most = most_people(problem) if log_total is None else len(log_total) - 1
         self.ground = lay_ground(problem, codes) if ground is None else ground
-        self.rules = rules_of(problem, max(n_most, 1))
+        self.rules = rules_of(problem, max(n_most, 1), TEMPERED)
         self.relaxed = relaxed(self.rules, penalty)
         self.chances = chances_of(problem, prior, np.zeros(n_most + 1) if log_total is None else log_total, proposal)
-        self.state = empty_state(problem.n_cells, len(self.rules.low), n_most, seed)
+        n_rows = len(self.rules.low)
+        self.sharing = lay_sharing(problem.shared, self.ground.rows, n_rows, TEMPERED)
+        self.state, self.sets = empty_state(problem.n_cells, n_rows, n_most, seed), no_people(self.sharing, n_rows, n_most)
         self.settle(np.zeros(problem.n_cells, dtype=np.int64) if start is None else start)
         self.snapshots = np.empty((0, n_most), dtype=np.int32)
         self.heights = np.empty(0)
@@ -73,7 +79,7 @@ class Walk:
         state = self.state
         state.people[: len(people)] = people
         state.figures[N] = len(people)
-        recount(self.ground, self.relaxed, self.chances, state)
+        recount(self.ground, self.relaxed, self.chances, self.sharing, state, self.sets)
         self.forget()
 
     def weigh(self, penalty: float) -> None:
@@ -92,14 +98,15 @@ class Walk:
 
         `share` is about how many states will be possible, so that the lists kept spread over all of the way.
         """
-        recount(self.ground, self.relaxed, self.chances, self.state)
+        recount(self.ground, self.relaxed, self.chances, self.sharing, self.state, self.sets)
         self.forget()
         self.snapshots = np.full((n_snapshots, len(self.state.people)), -1, dtype=np.int32)
         self.heights = np.zeros(n_snapshots)
         thin = max(int(n_moves * share) // max(n_snapshots, 1), 1)
         pace = Pace(np.cumsum(_KINDS) / np.sum(_KINDS) + np.array([0, 0, 0, 0, 1.0]), 1.0, 1.0, 1.0, False)
         walk(
-            self.ground, self.relaxed, self.chances, pace, self.state, n_moves, thin, self.snapshots, self.heights
+            self.ground, self.relaxed, self.chances, self.sharing, pace, self.state, self.sets, n_moves, thin,
+            self.snapshots, self.heights,
         )  # fmt: skip
         held = int(self.state.figures[HELD])
         self.snapshots, self.heights = self.snapshots[:held], self.heights[:held]

@@ -5,6 +5,9 @@ them share its chance evenly, the multinomial prior n! prod pi_i^x_i / x_i! of t
 cells in a list: factorials vanish, and a step that is symmetric between people needs no correction. Rows that a step
 leaves outside of what they allow cost `penalty` a unit, so that the walk gets from one possible vector to another
 through impossible ones, which are never counted (Dobra 2003 has the swaps that connect tables of fixed margins).
+
+Where people share their noise, a step that the rows accept one by one is then accepted, or not, by what the sets of
+people change about it: two stages, with the right chances together (Christen and Fox 2005).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.attack.table.rebuild.ground import Int32s
+from flou.attack.table.rebuild.shared_noise_kernel import CONFLICTS, SURPLUS, follow, gather
 from flou.attack.table.rebuild.step_kernel import (
     change,
     compiled,
@@ -88,7 +92,7 @@ class Pace(NamedTuple):
 
 
 @compiled
-def recount(ground, rules, chances, state):  # type: ignore[no-untyped-def]
+def recount(ground, rules, chances, sharing, state, sets):  # type: ignore[no-untyped-def]
     """Counts, totals, violation and levels of the list from scratch, so that no rounding error builds up."""
     state.counts[:] = 0
     state.totals[:] = 0
@@ -107,12 +111,14 @@ def recount(ground, rules, chances, state):  # type: ignore[no-untyped-def]
         violation += price(offsets, low, high, violations, 1, row, total)
         score += price(offsets, low, high, scores, -penalty, row, total)
         change(offsets, low, high, scores, violations, penalty, state.totals, state.gains, row, 0)
+    gather(sharing, state.people, state.figures[N], sets)
+    score += sets.levels[SURPLUS] - penalty * sets.levels[CONFLICTS]
     state.levels[SCORE], state.levels[PRIOR] = score, prior
-    state.figures[VIOLATION] = violation
+    state.figures[VIOLATION] = violation + np.int64(sets.levels[CONFLICTS])
 
 
 @compiled
-def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights):  # type: ignore[no-untyped-def]
+def walk(ground, rules, chances, sharing, pace, state, sets, n_moves, thin, snapshots, heights):  # type: ignore[no-untyped-def]
     """Walk on by `n_moves` steps; every `thin`-th possible list is kept in `snapshots`, its level in `heights`.
 
     A walk that seeks cools from `hot` to `cold`, both factors on the log likelihood, and keeps the best possible list.
@@ -121,6 +127,9 @@ def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights)
     low, high, offsets, scores, violations, penalty = rules
     log_prior, log_total, log_proposal, alias_share, alias = chances
     people, counts, totals, gains, figures, levels, random, best, sums, present, last = state
+    s_rows, s_starts, shown, s_spans, s_scores, tempered = sharing
+    words, s_sums, s_totals, slots, s_held, s_levels = sets
+    shares = s_rows.shape[1] > 0
     up, down, twice_up, twice_down = gains[0], gains[1], gains[2], gains[3]
     n, violation, clock, held = figures[N], figures[VIOLATION], figures[CLOCK], figures[HELD]
     score, prior = levels[SCORE], levels[PRIOR]
@@ -185,7 +194,42 @@ def walk(ground, rules, chances, pace, state, n_moves, thin, snapshots, heights)
                 d_prior += log_prior[other_new] - log_prior[other_old]
                 gain = gain_of_two(rows, up, down, twice_up, twice_down, old, new, other_old, other_new)
             log_ratio = gain * factor + weight * d_prior + (0.0 if pace.seeks else correction)
-            if d_prior > -np.inf and (log_ratio >= 0 or (log_ratio > -40.0 and np.log(draw_share(random)) < log_ratio)):
+            taken = d_prior > -np.inf and (
+                log_ratio >= 0 or (log_ratio > -40.0 and np.log(draw_share(random)) < log_ratio)
+            )
+            if taken and shares:
+                # The second stage: the sets of people follow, and go back if what they change speaks against it.
+                surplus, conflicts = s_levels[SURPLUS], s_levels[CONFLICTS]
+                word = words[first if first >= 0 else n]
+                follow(
+                    s_rows, s_starts, shown, s_spans, s_scores, tempered, s_sums, s_totals, slots, s_held, s_levels,
+                    word, old, new
+                )  # fmt: skip
+                if second >= 0:
+                    follow(
+                        s_rows, s_starts, shown, s_spans, s_scores, tempered, s_sums, s_totals, slots, s_held,
+                        s_levels, words[second], other_old, other_new
+                    )  # fmt: skip
+                beyond = s_levels[SURPLUS] - surplus - penalty * (s_levels[CONFLICTS] - conflicts)
+                log_ratio = beyond * factor
+                taken = log_ratio >= 0 or (log_ratio > -40.0 and np.log(draw_share(random)) < log_ratio)
+                if taken:
+                    gain += beyond
+                    violation += np.int64(s_levels[CONFLICTS] - conflicts)
+                    if new < 0:
+                        words[first], words[n - 1] = words[n - 1], word
+                else:
+                    if second >= 0:
+                        follow(
+                            s_rows, s_starts, shown, s_spans, s_scores, tempered, s_sums, s_totals, slots, s_held,
+                            s_levels, words[second], other_new, other_old
+                        )  # fmt: skip
+                    follow(
+                        s_rows, s_starts, shown, s_spans, s_scores, tempered, s_sums, s_totals, slots, s_held,
+                        s_levels, word, new, old
+                    )  # fmt: skip
+                    s_levels[SURPLUS], s_levels[CONFLICTS] = surplus, conflicts
+            if taken:
                 score += gain
                 prior += d_prior
                 violation += shift(rows, offsets, low, high, scores, violations, penalty, totals, gains, old, new)

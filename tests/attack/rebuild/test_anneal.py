@@ -1,22 +1,18 @@
-"""The likeliest counts: against enumeration, from nothing, by blocks."""
+"""The likeliest counts: against enumeration, and from nothing."""
 
 from __future__ import annotations
-
-import dataclasses
 
 import numpy as np
 import pytest
 from small_problems import all_counts, distinct_rows, problem_of, product_codes, publish, town
 
 from flou.attack.table.rebuild.anneal import anneal_to_likeliest
-from flou.attack.table.rebuild.blocks import anneal_blocks, sample_blocks
 from flou.attack.table.rebuild.ground import most_people
 from flou.datasets import census
 from flou.describe.mechanism.rounding import UnbiasedRounding
 from flou.describe.mechanism.transition_matrix import TransitionMatrix
 from flou.describe.mechanism.unchanged import Unchanged
 from flou.engine.errors import Infeasible
-from flou.engine.progress import listening
 
 MECHANISMS = [UnbiasedRounding(3), TransitionMatrix(D=2, V=2.0, js=1), Unchanged()]
 
@@ -84,46 +80,3 @@ def test_contradictions_raise():
     torn = problem_of(4, [np.arange(4), np.arange(4)], [(3, 3, [0.0]), (5, 5, [0.0])])
     with pytest.raises(Infeasible, match="broken by"):
         anneal_to_likeliest(torn, codes, seed=1, n_moves=5_000)
-
-
-def test_blocks_are_the_same_with_any_number_of_threads(towns):
-    ground, problems, _ = towns
-    shared = [dataclasses.replace(p, starts=problems[0].starts, members=problems[0].members) for p in problems] * 2
-    everybody = np.arange(problems[0].n_cells)
-    torn = problem_of(len(everybody), [everybody] * 2, [(3, 3, [0.0]), (5, 5, [0.0])])
-    blocks = [*shared, torn]
-    told = []
-    with listening(lambda stage, done, total: told.append((done, total))):
-        one, three = (
-            list(anneal_blocks(blocks, ground.codes, range(7), n_blocks=7, n_moves=30_000, n_threads=t)) for t in (1, 3)
-        )
-    assert told == [(k, 7) for k in range(1, 8)] * 2
-    assert one[-1] is None
-    assert three[-1] is None
-    for a, b, problem in zip(one[:-1], three[:-1], shared, strict=True):
-        assert (a.counts == b.counts).all()
-        assert problem.log_likelihood(a.counts) == a.log_likelihood > -np.inf
-    alone = next(anneal_blocks(shared[2:3], ground.codes, [2], n_blocks=1, n_moves=30_000))
-    assert (alone.counts == one[2].counts).all()
-
-
-def test_blocks_can_be_cancelled(towns):
-    ground, problems, _ = towns
-
-    def stop(stage, done, total):
-        if done == 2:
-            raise KeyboardInterrupt
-
-    made = []
-    blocks = anneal_blocks(problems * 30, ground.codes, range(90), n_blocks=90, n_moves=1_000, n_threads=2)
-    with pytest.raises(KeyboardInterrupt), listening(stop):
-        made.extend(blocks)
-    assert len(made) == 2
-
-
-def test_posterior_by_blocks(towns):
-    ground, problems, truths = towns
-    for found, truth in zip(sample_blocks(problems, ground.codes, range(3), n_blocks=3), truths, strict=True):
-        assert found.converged
-        best = np.argsort(-found.presence)[:10]
-        assert (truth[best] > 0).sum() >= 5

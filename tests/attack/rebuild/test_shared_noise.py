@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 from keyed_tables import (
     combinations_of,
@@ -19,7 +20,13 @@ from keyed_tables import (
 import flou
 from flou.attack.table.rebuild.case import read_case
 from flou.attack.table.rebuild.ground import most_people
+from flou.attack.table.rebuild.likeliest import maximise_likelihood
 from flou.attack.table.rebuild.posterior import sample_posterior
+from flou.attack.table.rebuild.single_move import Moves, find_targets
+from flou.attack.table.rebuild.solve import solve
+from flou.attack.table.rebuild.walk import Walk
+from flou.attack.table.rebuild.walk_kernel import SCORE
+from flou.describe.table.table_set import TableSet
 
 PROTECTIONS = {"cell keys": flou.protect.CellKey(D=2, V=1), "rounding": flou.protect.RandomRounding(3)}
 DIMS = {"one table": [["u", "v"]], "two tables": [["u", "v"], ["v", "w"]], "no crossing": [["u"], ["v"]]}
@@ -74,3 +81,89 @@ def test_confidences_are_those_of_enumeration(which, how, seed):
     )  # fmt: skip
     assert np.abs(found.presence - exact).max() < 0.02
     assert all(problem.log_likelihood(x) > -np.inf for x in found.solutions)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("how", PROTECTIONS)
+@pytest.mark.parametrize("which", ["one table", "two tables"])
+def test_one_unknown_value_is_weighed_by_sets_of_people(which, how, seed):
+    tables, people = published(which, how, seed)
+    case = read_case(tables)
+    problem, combos, universe = case.figures.problem(), combinations_of(case), case.universe
+    counts = np.bincount([combos.index({k: p[k] for k in combos[0]}) for p in people], minlength=len(combos))
+    moves, origins, base = Moves(problem, counts), np.flatnonzero(counts), problem.log_likelihood(counts)
+    weighed = 0
+    for j in range(len(universe.sizes)):
+        targets = find_targets(universe, origins, j)
+        possible, gains = moves.score(origins, targets)
+        for i, origin in enumerate(origins.tolist()):
+            for value, cell in enumerate(targets[i].tolist()):
+                changed = counts.copy()
+                changed[origin] -= 1
+                changed[cell] += 1
+                assert possible[i, value] == problem.allows(changed)
+                log = problem.log_likelihood(changed)
+                if possible[i, value] and log == -np.inf:
+                    assert gains[i, value] < -1e5
+                elif possible[i, value]:
+                    assert gains[i, value] == pytest.approx(log - base, abs=1e-9)
+                    weighed += 1
+    assert weighed >= len(origins) * len(universe.sizes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("how", PROTECTIONS)
+@pytest.mark.parametrize("which", DIMS)
+def test_the_likeliest_population_is_that_of_enumeration(which, how, seed):
+    tables, _ = published(which, how, seed)
+    case = read_case(tables)
+    problem, combos, figures = case.figures.problem(), combinations_of(case), figures_of(tables)
+    found = solve(problem, case.universe.codes, mode="likelihood", seed=seed, prove=False)
+    people = [combos[c] for c in found.cells.tolist()]
+    assert found.log_likelihood == pytest.approx(log_chance(figures, people), abs=1e-9)
+    best = max(log_chance(figures, [combos[c] for c in who]) for who in every_population(len(combos), 4))
+    assert found.log_likelihood >= best - 1e-9
+    assert not found.optimal  # sought, not proven
+    counts = maximise_likelihood(problem, seed=seed).counts
+    assert found.log_likelihood >= problem.log_likelihood(counts)
+
+
+def test_the_walk_keeps_its_level_and_sets_over_many_steps():
+    tables, _ = published("two tables", "rounding", 1)
+    case = read_case(tables)
+    problem = case.figures.problem()
+    chain = Walk(problem, case.universe.codes, seed=5)
+    chain.run(100_000, n_snapshots=200)
+    level, levels, totals = chain.state.levels[SCORE], chain.sets.levels.copy(), chain.sets.totals.copy()
+    sums, held = chain.sets.sums.copy(), np.sort(chain.sets.held[chain.sets.slots > 0])
+    assert (chain.sets.totals == chain.state.totals).all()
+    chain.settle(chain.counts)
+    assert chain.state.levels[SCORE] == pytest.approx(level, abs=1e-6)
+    assert chain.sets.levels == pytest.approx(levels, abs=1e-6)
+    assert (chain.sets.totals == totals).all()
+    assert ((chain.sets.sums == 0) == (sums == 0)).all()
+    assert (np.sort(chain.sets.held[chain.sets.slots > 0]) == held).all()
+    for line, height in zip(chain.snapshots[:50], chain.heights[:50], strict=True):
+        people = line[line >= 0]
+        prior = chain.chances.log_total[len(people)] + chain.chances.log_prior[people].sum()
+        counts = np.bincount(people, minlength=case.universe.n_cells)
+        assert height - prior == pytest.approx(problem.log_likelihood(counts), abs=1e-6)
+
+
+def test_tables_that_show_a_cell_differently_have_keys_of_their_own():
+    people = draw_people(3, 9, ["u", "v"])
+    first, second = (publish(people, DIMS["one table"], PROTECTIONS["cell keys"], seed) for seed in (1, 2))
+    same, other = read_case(TableSet.of([*first, *first])), read_case(TableSet.of([*first, *second]))
+    assert len(set(same.figures.problem().shared.key)) == 1
+    assert len(set(other.figures.problem().shared.key)) == 2
+    counts = np.bincount([combinations_of(same).index(p) for p in people], minlength=same.universe.n_cells)
+    assert same.figures.problem().log_likelihood(counts) == pytest.approx(log_chance(figures_of(first), people))
+    assert other.figures.problem().log_likelihood(counts) > -np.inf
+
+
+def test_noise_that_nobody_shares_is_no_shared_noise():
+    people = draw_people(3, 9, ["u", "v"])
+    frame = pl.DataFrame({"pid": range(9), "u": [p["u"] for p in people], "v": [p["v"] for p in people]})
+    data = flou.Microdata(frame, id="pid", keys=["u", "v"])
+    release = flou.protect.RandomRounding(3).protect(data.tabulate(["u", "v"]), secret=1)
+    assert read_case(release.data).figures.problem().shared is None

@@ -71,7 +71,7 @@ def lay_ground(problem: Problem, codes: Ints) -> Ground:
     lookup[packed] = np.arange(problem.n_cells)
     if (lookup[packed] != np.arange(problem.n_cells)).any():
         raise DataError("codes: two cells have the same codes; give each combination of attributes one cell.")
-    rows = _in_families(problem.n_cells, _cells_of_rows(problem))
+    rows = in_families(problem.n_cells, _cells_of_rows(problem))
     return Ground(rows, codes.astype(np.int32), sizes.astype(np.int64), strides, lookup)
 
 
@@ -136,7 +136,7 @@ def _cells_of_rows(problem: Problem) -> list[Ints]:
     return cells
 
 
-def _in_families(n_cells: int, cells: list[Ints]) -> Int32s:
+def in_families(n_cells: int, cells: list[Ints]) -> Int32s:
     """Each row goes to the first family that has none of its cells yet."""
     none = len(cells)
     families: list[Int32s] = []

@@ -6,6 +6,9 @@ program then gives both the counts and, by its dual prices, the proof that none 
 fractions, or rows are not concave, a mixed-integer program goes on from there within a limit of branches, not of time.
 Many populations are equally likely: which of them is returned depends on the seed. The likeliest population is not the
 true one; how much they share is measured, never claimed.
+
+Where people share their noise, the likelihood is no sum over rows: what the programs find is a start, without a bound,
+from which `anneal` goes on.
 """
 
 from __future__ import annotations
@@ -53,6 +56,8 @@ def maximise_likelihood(
     value = problem.log_likelihood(counts)
     if start is not None and problem.log_likelihood(start) > value + TOLERANCE:
         counts, value = start.copy(), problem.log_likelihood(start)
+    if problem.shared is not None:  # the programs count rows one by one, which bounds nothing here
+        return Likeliest(counts, value, False, np.inf)
     return Likeliest(counts, value, bound <= value + TOLERANCE, max(bound, value))
 
 

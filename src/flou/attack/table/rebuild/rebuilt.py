@@ -172,7 +172,11 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
 def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
     """An error that names the cells of a small set of figures that cannot all be right."""
     found = smallest_contradiction(problem)
-    assert found is not None  # the solver proved that nothing fits
+    if found is None:  # each row for itself could be right: a walk found nobody whose sets of people fit
+        return DataError(
+            "No population was found that shows the same people by the same figure in all tables, as noise by keys "
+            "does. Were all tables made with the same record keys? If not, attack them apart."
+        )
     layout, published = case.figures.layout, case.figures.published(block)
     named = []
     for row in np.unique([*found.rows.tolist(), *problem.apart[found.pairs].reshape(-1).tolist()]).tolist():

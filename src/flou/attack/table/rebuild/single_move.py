@@ -5,19 +5,27 @@ Whoever knows every record but one value of one person knows all counts but for 
 that is left and of the cell that is joined, and in no other: so a candidate costs a few look-ups, not a sum over all
 figures. Hard rows and pairs of rows that differ for certain rule candidates out; the chances of all rows weigh the
 others. Soft rows weigh as well and rule nothing out, so that no candidate is called impossible by unbounded noise.
+
+Where people share their noise, a candidate is weighed by the sets of people that it makes, each of which counts once;
+candidates that show the same people by different figures weigh next to nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from flou.attack.table.rebuild.ground import in_families
 from flou.attack.table.rebuild.problem import Bools, Problem
 from flou.attack.table.rebuild.universe import Universe
 from flou.describe.table.cells import Floats, Ints
+
+if TYPE_CHECKING:
+    from flou.attack.table.rebuild.shared_noise_kernel import People, Sharing
 
 #: The log chance of a total that a soft row holds too unlikely to tell how unlikely: below any that it does tell.
 _UNLIKELY = -1e6
@@ -101,7 +109,36 @@ class Moves:
         parts = [self._score(origins[i : i + step], targets[i : i + step]) for i in range(0, len(origins), step)]
         if not parts:
             return np.zeros(targets.shape, dtype=np.bool_), np.zeros(targets.shape)
-        return np.concatenate([p for p, _ in parts]), np.concatenate([g for _, g in parts])
+        possible, gains = np.concatenate([p for p, _ in parts]), np.concatenate([g for _, g in parts])
+        if self.problem.shared is not None:
+            gains += self._gains_of_sets(origins, targets, possible)
+        return possible, gains
+
+    @cached_property
+    def _sets(self) -> tuple[Sharing, People, Ints]:
+        """Figures that people share, the sets of people in the rows, and the cell of each person."""
+        from flou.attack.table.rebuild.shared_noise_kernel import gather, lay_sharing, no_people
+
+        p, cells = self.problem, np.repeat(np.arange(self.problem.n_cells), self.counts)
+        rows = in_families(p.n_cells, np.split(p.members, p.starts[1:-1])[: p.n_rows])
+        sharing = lay_sharing(p.shared, rows, p.n_rows, 1.0)
+        sets = no_people(sharing, p.n_rows, len(cells))
+        gather(sharing, cells, len(cells), sets)
+        return sharing, sets, cells
+
+    def _gains_of_sets(self, origins: Ints, targets: Ints, possible: Bools) -> Floats:
+        """What moves gain beyond their rows one by one: sets of people count once, and have one figure."""
+        from flou.attack.table.rebuild.shared_noise_kernel import CONFLICTS, surplus_of_moves
+
+        sharing, sets, cells = self._sets
+        who, value = np.nonzero(possible)
+        old, new = origins[who], targets[who, value]
+        surplus, conflicts = np.empty(len(who)), np.empty(len(who))
+        before = sets.levels[CONFLICTS]
+        surplus_of_moves(sharing, sets, np.searchsorted(cells, old), old, new, surplus, conflicts)
+        gains = np.zeros(targets.shape)
+        gains[who, value] = surplus + _UNLIKELY * (conflicts - before)
+        return gains
 
     def _score(self, origins: Ints, targets: Ints) -> tuple[Bools, Floats]:
         less, less_not, more, more_not = self._effects

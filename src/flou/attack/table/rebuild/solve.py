@@ -1,9 +1,10 @@
 """One block solved: a population that fits what is published, and the records that every such population has.
 
 Three attacks of growing strength. *Feasible* takes any population that the figures allow (Abado and Stefan 2024).
-*Likelihood* takes the one that makes the figures likeliest, by what is known of the mechanism. *Posterior* weighs all
-of them and takes the records that are likeliest to be there, each with its chance. Whatever the attack, a record is
-called certain only where a proof says that no population without it fits.
+*Likelihood* takes the one that makes the figures likeliest, by what is known of the mechanism: proven to be so, but
+where people share their noise, for which it is sought by annealing. *Posterior* weighs all of them and takes the
+records that are likeliest to be there, each with its chance. Whatever the attack, a record is called certain only where
+a proof says that no population without it fits.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from flou.attack.table.rebuild.anneal import anneal_to_likeliest
 from flou.attack.table.rebuild.certain import prove_minimum
 from flou.attack.table.rebuild.feasible import find_counts
 from flou.attack.table.rebuild.ground import Ground
@@ -20,6 +22,7 @@ from flou.attack.table.rebuild.likeliest import maximise_likelihood
 from flou.attack.table.rebuild.posterior import Posterior, sample_posterior
 from flou.attack.table.rebuild.problem import Problem
 from flou.describe.table.cells import Floats, Ints
+from flou.engine.errors import Infeasible
 
 Mode = Literal["feasible", "likelihood", "posterior"]
 
@@ -56,8 +59,7 @@ def solve(
     """Attack one block; `chances` are those of the prior, the same for all cells where None."""
     optimal, converged = False, True
     if mode == "likelihood":
-        best = maximise_likelihood(problem, seed=seed)
-        counts, optimal = best.counts, best.optimal
+        counts, optimal = _likeliest(problem, codes, seed)
     else:
         counts = find_counts(problem, seed=seed)
     pool = counts[None, :]
@@ -71,6 +73,18 @@ def solve(
     if prove:
         least, proven = prove_minimum(problem, pool, seed=seed)
     return Solved(cells, confidence, least, proven, problem.log_likelihood(counts), optimal, converged)
+
+
+def _likeliest(problem: Problem, codes: Ints, seed: int) -> tuple[Ints, bool]:
+    """The likeliest population that was found, and whether it is proven that none is likelier."""
+    best = maximise_likelihood(problem, seed=seed)
+    if problem.shared is None:
+        return best.counts, best.optimal
+    try:
+        cooled = anneal_to_likeliest(problem, codes, best.counts, seed=seed, n_tries=2)
+    except Infeasible:
+        return best.counts, False
+    return (cooled if cooled.log_likelihood >= best.log_likelihood else best).counts, False
 
 
 def _likeliest_people(found: Posterior) -> tuple[Ints, Floats]:

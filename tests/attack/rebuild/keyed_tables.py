@@ -18,7 +18,11 @@ _TOTAL = "Total"
 
 
 def publish(
-    people: list[dict[str, str]], dims: list[list[str]], protection: Any, seed: int, values: dict[str, list[str]] = VALUES
+    people: list[dict[str, str]],
+    dims: list[list[str]],
+    protection: Any,
+    seed: int,
+    values: dict[str, list[str]] = VALUES,
 ) -> TableSet:
     """Tables of these people with margins, protected by the keys of their records; cells that nobody is in as well."""
     names = [name for name in values if any(name in d for d in dims)]
@@ -76,7 +80,8 @@ def exact_presence(tables: TableSet, prior: np.ndarray, n_most: int) -> np.ndarr
         if log == -math.inf:
             continue
         counts = np.bincount(np.array(who, dtype=np.int64), minlength=len(combos))
-        log += math.lgamma(len(who) + 1) + sum(c * math.log(p) - math.lgamma(c + 1) for c, p in zip(counts, prior))
+        log += math.lgamma(len(who) + 1) + float((counts * np.log(prior)).sum())
+        log -= sum(math.lgamma(c + 1) for c in counts.tolist())
         presence += math.exp(log) * (counts > 0)
         whole += math.exp(log)
     return presence / whole

@@ -78,7 +78,7 @@ def find_keys(mechanisms: Sequence[Mechanism], table: Ints, shared: Ints, publis
 def share_noise(
     mechanisms: Sequence[Mechanism], keys: Ints, table: Ints, row: Ints, published: Ints
 ) -> SharedNoise | None:
-    """The figures of a block with noise by contributors: their tables, rows and what is shown; None if there are none."""
+    """The figures of a block with noise by contributors, of these tables and rows; None if there are none."""
     chosen = np.flatnonzero((keys[table] >= 0) & (published >= 0))
     if not len(chosen):
         return None

@@ -137,10 +137,12 @@ def count_row(starts, shown, spans, scores, tempered, sums, totals, slots, held,
     total = totals[row]
     for at in range(starts[row], starts[row + 1]):
         s = shown[at]
-        low = spans[s, 0]
-        value = scores[spans[s, 2] + min(max(total, low), spans[s, 1]) - low]
+        low, high = spans[s, 0], spans[s, 1]
+        value = scores[spans[s, 2] + min(max(total, low), high) - low]
         counted = -tempered * value
-        if total == 0:  # nobody is no set of people that has a draw
+        # Nobody is no set of people that has a draw. A total that is impossible has its own price: were its people in
+        # conflict with others as well, a walk from nobody would never set out.
+        if total == 0 or total < low or total > high:
             counted += value
         else:
             left = bump(slots, held, mix(sums[row], 2 * s), by)

@@ -67,7 +67,10 @@ class Walk:
         self.chances = chances_of(problem, prior, np.zeros(n_most + 1) if log_total is None else log_total, proposal)
         n_rows = len(self.rules.low)
         self.sharing = lay_sharing(problem.shared, self.ground.rows, n_rows, TEMPERED)
-        self.state, self.sets = empty_state(problem.n_cells, n_rows, n_most, seed), no_people(self.sharing, n_rows, n_most)
+        self.state, self.sets = (
+            empty_state(problem.n_cells, n_rows, n_most, seed),
+            no_people(self.sharing, n_rows, n_most),
+        )
         self.settle(np.zeros(problem.n_cells, dtype=np.int64) if start is None else start)
         self.snapshots = np.empty((0, n_most), dtype=np.int32)
         self.heights = np.empty(0)

@@ -122,7 +122,18 @@ def columns(alone: bool) -> list[str]:
 @cache
 def counted(number: int, alone: bool) -> dict[tuple[Any, ...], int]:
     """How many people have each record, read off the file by itself."""
-    frame = pl.DataFrame(population(number).frame.to_native())
+    return _counted(population(number), alone)
+
+
+@cache
+def commonest(alone: bool, n: int = 50) -> dict[tuple[Any, ...], int]:
+    """The records that most people of the similar population have: a guess without any table."""
+    held = sorted(_counted(similar(), alone).items(), key=lambda item: (-item[1], item[0]))
+    return dict(held[:n])
+
+
+def _counted(people: flou.Microdata, alone: bool) -> dict[tuple[Any, ...], int]:
+    frame = pl.DataFrame(people.frame.to_native())
     if alone:
         low = pl.col("age") // 5 * 5
         frame = frame.with_columns(age5=pl.format("{}-{}", low, low + 4))

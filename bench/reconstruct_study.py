@@ -21,7 +21,18 @@ import polars as pl
 from scipy import stats
 
 import flou
-from bench.reconstruct_cases import TOLERANCE, Case, cases, columns, counted, population, published, shared, similar
+from bench.reconstruct_cases import (
+    TOLERANCE,
+    Case,
+    cases,
+    columns,
+    commonest,
+    counted,
+    population,
+    published,
+    shared,
+    similar,
+)
 from bench.reconstruct_chart import save_charts
 from bench.timing import RESULTS, publish
 from flou.attack.table.rebuild.solve import Mode
@@ -148,6 +159,7 @@ def by_chance(n_populations: int, alone: bool) -> dict[str, dict[str, float]]:
         off = ~np.eye(len(held), dtype=np.bool_)
         means = [float(row[keep].mean()) for row, keep in zip(pairs, off, strict=True)]
         out[name] = {**spread(means), "sd": float(pairs[off].std(ddof=1))}
+        out[f"{name}, guess"] = spread([shared(a, commonest(alone), years, at) / 50 for a in held])
     return out
 
 
@@ -237,6 +249,8 @@ def paper(found: dict[str, Any]) -> Iterable[str]:
         f"| none: an independent population | | 15% (sd 5) | {_percent(chance['exact'])} | 50% (sd 7) "
         f"| {_percent(chance['near'])} |"
     )
+    guess = _percent(chance["exact, guess"]), _percent(chance["near, guess"])
+    yield f"| none: the 50 commonest records of the country | | | {guess[0]} | | {guess[1]} |"
 
 
 def protections(found: dict[str, Any], alone: bool) -> Iterable[str]:
@@ -254,10 +268,7 @@ def protections(found: dict[str, Any], alone: bool) -> Iterable[str]:
         cells += [_percent(best["multiset"]), _percent(best.get("near")), _plain(best["n_certain"])]
         top = best.get("precision_top")
         cells += ["" if top is None else f"{top['mean']:.0%}", _plain(entry["deviation"])]
-        cells += [
-            f"{entry['changed']['mean']:.0%}",
-            f"{entry['withheld']['mean']:.0%}" if entry["withheld"]["mean"] else "",
-        ]
+        cells.append(f"{entry['changed']['mean']:.0%}")
         yield f"| {entry['name']} | " + " | ".join(cells) + " |"
 
 

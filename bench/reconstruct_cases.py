@@ -97,7 +97,7 @@ def cases() -> dict[str, Case]:
         *(Case(f"random{b}", f"random rounding, base {b}", f"arrondi aléatoire, base {b}", "rounding", _rounded(b))
           for b in (3, 5, 10)),
         *(Case(f"key{D}-{V:g}-{js}", f"cell keys, D = {D}, V = {V:g}, js = {js}",
-               f"clés de cellules, D = {D}, V = {V:g}, js = {js}", "cell keys", _keyed(D, V, js))
+               f"clés de cases, D = {D}, V = {V:g}, js = {js}", "cell keys", _keyed(D, V, js))
           for D, V, js in _CELL_KEYS),
     ]  # fmt: skip
     if hasattr(flou.protect, "NoisyCounts"):
@@ -108,7 +108,7 @@ def cases() -> dict[str, Case]:
         Case("one-raw", "none", "aucune", "none", _raw, True),
         Case("one-suppressed", "suppression below 3", "secret sous 3", "suppression", _suppressed, True),
         Case("one-random5", "random rounding, base 5", "arrondi aléatoire, base 5", "rounding", _rounded(5), True),
-        Case("one-key5-3-2", "cell keys, D = 5, V = 3, js = 2", "clés de cellules, D = 5, V = 3, js = 2", "cell keys",
+        Case("one-key5-3-2", "cell keys, D = 5, V = 3, js = 2", "clés de cases, D = 5, V = 3, js = 2", "cell keys",
              _keyed(5, 3.0, 2), True),
     ]  # fmt: skip
     return {case.code: case for case in found}

@@ -61,7 +61,7 @@ def main(n_areas: int, certain: str, mode: str) -> None:
     lap("attack")
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     out |= {"memory": int(peak.split()[1]) / 1024, "value": found.value}
-    out |= {name: found.figures[name] for name in ("near", "baseline", "n_certain", "all_proven")}
+    out |= {name: found.figures.get(name) for name in ("near", "baseline", "n_certain", "all_proven")}
     print(json.dumps(out))
 
 

@@ -149,14 +149,18 @@ def _attribute(
                 f"that it shows as zero. Declare modalities for {column!r} before tabulating, or give them to the "
                 f"attack: domain={{{column!r}: […]}}, such as range(121) for ages."
             )
-        values: list[Any] = list(shown)
-        texts = list(shown)
+        values, texts = _typed(shown), list(shown)
     else:
         lifted = _lifted(known, column, number, schema)
         texts = list(dict.fromkeys(text_of(v) for v in lifted))
         place = {text: i for i, text in enumerate(texts)}
         base = {value: place[text_of(label)] for value, label in zip(known, lifted, strict=True)}
-        texts += [text for text in shown if text not in place]  # a table may show what was not declared
+        unknown = [text for text in shown if text not in place]
+        if unknown and column in domain:
+            raise DataError(
+                f"domain: {column!r} lacks {listed(unknown)}, which the tables show. List every value that it can have."
+            )
+        texts += unknown  # a table may show what was not declared
         values = [*(known if number == 0 else texts[: len(place)]), *texts[len(place) :]]
     labels = {finest: tuple(texts)}
     for name in group:
@@ -246,10 +250,10 @@ def _labels_above(
         if base:
             lifted = _lifted(list(base), _column(name), _number(name), schema)
             above = {texts[place]: text_of(label) for place, label in zip(base.values(), lifted, strict=True)}
-        elif _number(finest) == 0:
-            held = [_as_number(t) if schema.hierarchies[_column(name)].band_levels else t for t in texts]
-            lifted = _lifted(held, _column(name), _number(name), schema)
-            above = {text: text_of(label) for text, label in zip(texts, lifted, strict=True)}
+        if _number(finest) == 0:
+            left = [text for text in texts if text not in above]
+            lifted = _lifted(_typed(left), _column(name), _number(name), schema)
+            above |= {text: text_of(label) for text, label in zip(left, lifted, strict=True)}
     for table in tables:
         for dim in table.dims:
             names = level_names(dim)
@@ -265,8 +269,13 @@ def _labels_above(
     return tuple(above[text] for text in texts)
 
 
-def _as_number(text: str) -> Any:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+def _typed(texts: Sequence[str]) -> list[Any]:
+    """Labels as the numbers that they are, if all of them are."""
+    for kind in (int, float):
+        try:
+            numbers = [kind(text) for text in texts]
+        except ValueError:
+            continue
+        if [text_of(number) for number in numbers] == list(texts):
+            return numbers
+    return list(texts)

@@ -24,6 +24,9 @@ from flou.attack.table.rebuild.problem import Problem
 from flou.describe.table.cells import Floats, Ints
 from flou.engine.errors import Infeasible
 
+#: The largest chance that is told of a record without a proof.
+_NOT_PROVEN = 0.999
+
 Mode = Literal["feasible", "likelihood", "posterior"]
 
 
@@ -72,6 +75,7 @@ def solve(
     least, proven = np.zeros(problem.n_cells, dtype=np.int64), False
     if prove:
         least, proven = prove_minimum(problem, pool, seed=seed)
+    confidence = _as_sure_as_proven(cells, confidence, least)
     return Solved(cells, confidence, least, proven, problem.log_likelihood(counts), optimal, converged)
 
 
@@ -85,6 +89,17 @@ def _likeliest(problem: Problem, codes: Ints, seed: int) -> tuple[Ints, bool]:
     except Infeasible:
         return best.counts, False
     return (cooled if cooled.log_likelihood >= best.log_likelihood else best).counts, False
+
+
+def _as_sure_as_proven(cells: Ints, confidence: Floats, least: Ints) -> Floats:
+    """Chances as they may be told: 1 for what is proven, and for nothing else, however often walks met it."""
+    order = np.argsort(cells, kind="stable")
+    first = np.searchsorted(cells[order], cells[order])
+    copy = np.empty(len(cells), dtype=np.int64)
+    copy[order] = np.arange(len(cells)) - first + 1
+    known = ~np.isnan(confidence)
+    told: Floats = np.where(known & (copy <= least[cells]), 1.0, np.minimum(confidence, _NOT_PROVEN))
+    return told
 
 
 def _likeliest_people(found: Posterior) -> tuple[Ints, Floats]:

@@ -93,7 +93,7 @@ def sample_posterior(
     n_chains: int = 4,
     n_samples: int = 2_000,
     first_moves: int = 50_000,
-    max_moves: int = 12_800_000,
+    max_moves: int = 3_200_000,
     n_threads: int | None = None,
     ground: Ground | None = None,
 ) -> Posterior:

@@ -74,7 +74,7 @@ def attacked(job: tuple[str, int, int]) -> dict[str, Any]:
     case = cases()[code]
     try:
         listing: Literal["occupied", "all"] = "occupied" if case.group == "suppression" else "all"
-        release = case.protect(published(number, case.alone, listing), number)
+        release = case.protect(published(number, case.alone, case.keyed, listing), number)
     except flou.Infeasible as refused:
         return {"case": code, "population": number, "refused": str(refused)}
     out: dict[str, Any] = {"case": code, "population": number, **lost(case, number, release), "attacks": {}}

@@ -281,3 +281,54 @@ def test_charts_in_both_languages() -> None:
     found = flou.attack.Reconstruction("feasible", tolerance={"age": 2}).run(rounded(people), truth=people, secret=1)
     drawn = [json.dumps(found.plot(language).to_dict()) for language in ("en", "fr")]
     assert drawn[0] != drawn[1]
+
+
+def small_areas() -> flou.Microdata:
+    rows = [("A", "a", "x"), ("A", "b", "y"), ("B", "a", "x"), ("C", "a", "x"), ("C", "a", "y"), *[("C", "b", "y")] * 3]
+    frame = pl.DataFrame(rows, schema=["area", "u", "v"], orient="row").with_row_index("pid")
+    modalities = {"area": ["A", "B", "C"], "u": ["a", "b"], "v": ["x", "y"]}
+    return flou.Microdata(frame, id="pid", keys=["area", "u", "v"], modalities=modalities)
+
+
+@pytest.mark.parametrize("cells", ["occupied", "all"])
+def test_an_area_that_is_shown_as_zero_may_hold_somebody(cells: Any) -> None:
+    people = small_areas()
+    made = flou.tabulate_many(people, [["area", "u"], ["area", "v"], ["area", "u", "v"]], cells=cells)
+    shown = flou.protect.Rounding(base=3).protect(made)
+    found = flou.attack.Reconstruction("feasible", block="area").run(shown, truth=people, secret=1)
+    assert (found.n_people, found.n_blocks) == (8, 3)
+    for query, n in (({}, 8), ({"u": "a"}, 4), ({"area": "B"}, 1), ({"area": np.array(["A", "C"])}, 7)):
+        bounds = found.bounds(query)
+        assert bounds.low <= n <= bounds.high
+        assert not bounds.exact  # figures over all areas are left out, and could tell more
+    whole = flou.attack.Reconstruction("feasible").run(shown, truth=people, secret=1).bounds(u="a")
+    assert (whole.low, whole.high, whole.exact) == (4, 4, True)
+
+
+def test_a_control_of_many_is_compared_as_if_it_were_as_many() -> None:
+    people = town(3)
+    attack = flou.attack.Reconstruction("feasible")
+    found = attack.run(rounded(people), truth=people, control=flou.datasets.census(n=2_000, rng=9), secret=4)
+    assert found.baseline < 0.4
+
+
+def test_a_misspelt_rule_or_domain_is_refused() -> None:
+    shown = rounded(town(3))
+    for wrong, message in (
+        ({"incoherent": [{"age": 3, "maritl": "married"}]}, "incoherent names 'maritl'.*Did you mean 'marital'"),
+        ({"incoherent": [{"age": 3, "marital": "maried"}]}, "incoherent has marital = 'maried'"),
+        ({"domain": {"age": range(3)}}, "domain: 'age' lacks"),
+    ):
+        with pytest.raises(flou.FlouError, match=message):
+            flou.attack.Reconstruction(**wrong).reconstruct(shown)
+    with pytest.raises(flou.FlouError, match="age = -1 is negative"):
+        flou.attack.Reconstruction(tolerance={"age": -1})
+
+
+def test_only_what_is_proven_has_a_chance_of_one() -> None:
+    people = town(5)
+    for data in (tables(people), rounded(people)):
+        records = flou.attack.Reconstruction("posterior").reconstruct(data, secret=1).records
+        sure = records.filter(pl.col("confidence") == 1.0)
+        assert (sure["certain"] >= 1).all()
+        assert records.filter(pl.col("certain") >= 1)["confidence"].eq(1.0).all()

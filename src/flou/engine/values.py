@@ -39,6 +39,8 @@ class Proportion(float):
 def percent(share: float) -> str:
     """A share as a percentage, with enough digits that a small one does not read as zero."""
     value = 100 * share
+    if value < 0:
+        return f"-{percent(-share)}"
     if value == 0:
         return "0"
     if 99.95 <= value < 100:

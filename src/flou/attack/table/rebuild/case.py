@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flou.attack.table.rebuild.attribute import Attribute, find_attributes, names_of
-from flou.attack.table.rebuild.figures import Figures, block_labels, read_figures
+from flou.attack.table.rebuild.attribute import Attribute, find_attributes, level_names, names_of
+from flou.attack.table.rebuild.figures import Figures, read_figures
 from flou.attack.table.rebuild.layout import lay_figures
 from flou.attack.table.rebuild.universe import Universe, lay_out
 from flou.describe.mechanism.mechanism import Mechanism
@@ -33,6 +33,8 @@ class Case:
     block: Attribute | None = None
     #: Tables that say nothing of single blocks, and so are left out.
     left_out: tuple[str, ...] = ()
+    #: Whether figures over several blocks are left out, which could tell more of each.
+    coupled: bool = False
 
     @property
     def n_blocks(self) -> int:
@@ -74,11 +76,18 @@ def read_case(
     universe = lay_out(attributes, _once(rules), hint=hint)
     name = "" if splitting is None else splitting.finest
     layout = lay_figures(tables, universe, mechanisms, name)
-    blocks = [""] if splitting is None else block_labels(tables, name)
-    if not blocks:
-        raise DataError(f"The tables show nobody in any {name}: there is no block to attack.")
+    # a block of which nothing is listed is shown as zero throughout, and may hold somebody all the same
+    blocks = [""] if splitting is None else list(dict.fromkeys(splitting.labels[name]))
     figures = read_figures(layout, tables, blocks, name, max_total)
-    return Case(universe, figures, splitting, tuple(left_out))
+    coupled = bool(left_out) or any(_spans(table, name) for table in tables if splitting is not None)
+    return Case(universe, figures, splitting, tuple(left_out), coupled)
+
+
+def _spans(table: Table, block: str) -> bool:
+    """Whether a table has figures over several blocks."""
+    at = next(j for j, dim in enumerate(table.dims) if block in level_names(dim))
+    depth = level_names(table.dims[at]).index(block) + 1
+    return any(combination[at] < depth for combination in table.level_combinations)
 
 
 def _once(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

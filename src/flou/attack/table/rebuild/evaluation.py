@@ -142,7 +142,7 @@ def _independent(
             split = case.block is not None and case.block.column in people.columns
             block = blocks_of(case, people) if split else np.zeros(len(cells), dtype=np.int64)
             for b, t in enumerate(true):
-                found += match(likeness, t, cells[block == b] if split else cells)
+                found += match(likeness, t, _as_many(cells[block == b] if split else cells, len(t), draw, b))
         return found, "control"
     found = NONE
     if case.n_blocks > 1:
@@ -155,6 +155,11 @@ def _independent(
     for number in range(N_DRAWN):
         found += match(likeness, true[0], draw_population(chances, len(true[0]), draw, 2000 + number))
     return found, "published shares"
+
+
+def _as_many(cells: Ints, n: int, draw: Draws, number: int) -> Ints:
+    """As many people of a population as there are true ones: more would have more in common with them."""
+    return cells if len(cells) <= n else cells[draw.order(np.arange(len(cells)), 100_000 + number)[:n]]
 
 
 def _precision(rebuilt: Rebuilt, true: Sequence[Ints]) -> float:

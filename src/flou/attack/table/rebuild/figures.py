@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from flou.attack.table.rebuild.attribute import level_names
@@ -261,15 +260,3 @@ def _require_possible(table: Table, layout: Layout, sheet: Sheet, cells: Ints, s
             f"can be by the structural rules or the values that are known ({len(wrong):,} such cells). One of them is "
             "wrong: leave the rule out, add the value, or correct the table."
         )
-
-
-def block_labels(tables: Sequence[Table], block: str) -> list[str]:
-    """The categories of the attribute that splits the tables, as far as any of them lists one."""
-    found: set[str] = set()
-    for table in tables:
-        for dim in table.dims:
-            names = level_names(dim)
-            if block in names:
-                labels = pl.Series(dim.labels[dim.columns[names.index(block)]])
-                found |= {label for label in labels.to_list() if label != dim.total}
-    return sorted(found)

@@ -7,7 +7,7 @@ which thread solves which changes nothing, for each block has a seed of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -83,7 +83,7 @@ class Rebuilt:
     def bounds(self, query: Mapping[str, Any], seed: int = 0) -> tuple[int, int | None, bool]:
         """The least and the largest number of people that a query can count, and whether both are reached."""
         asked = dict(query)
-        low, high, exact = 0, 0, True
+        low, high, exact = 0, 0, not self.case.coupled
         for b in self._blocks(asked):
             found = bound_total(self.case.figures.problem(b), self._cells(asked), seed=seed)
             low += found[0]
@@ -103,7 +103,7 @@ class Rebuilt:
         split, labels = self.case.block, self.case.figures.blocks
         if split is None or not set(asked) & {split.name, split.column}:
             return list(range(len(labels)))
-        value = asked.pop(split.name, None) or asked.pop(split.column)
+        value = asked.pop(split.name if split.name in asked else split.column)
         wanted = {text_of(v) for v in _several(value)}
         unknown = sorted(wanted - set(labels))
         if unknown:
@@ -131,7 +131,7 @@ class Rebuilt:
 
 
 def _several(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple | set | range) else [value]
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
 
 
 def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prove: bool) -> Rebuilt:
@@ -158,6 +158,7 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
             raise _contradicted(case, block, problem) from None
 
     if case.n_blocks == 1:
+        tell("reconstruct", 0, 1)
         return Rebuilt(case, mode, (one(0),), prove)
     found: list[Solved] = []
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

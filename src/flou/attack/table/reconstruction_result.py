@@ -245,6 +245,9 @@ def _notes(rebuilt: Rebuilt, found: Evaluation) -> list[Note]:
     if rebuilt.asked and not rebuilt.proven:
         n = sum(not s.proven for s in rebuilt.solved)
         notes.append(Note("{n} proofs were given up: more records may be certain than are said to be", {"n": n}))
+    if rebuilt.asked and any(m.shared_by == "contributors" for m in figures.layout.mechanisms):
+        text = "cells with the same people are compared as far as one lies in the other: more records may be certain"
+        notes.append(Note(text))
     if rebuilt.case.left_out:
         text = "tables that say nothing of single blocks are left out: {tables}"
         notes.append(Note(text, {"tables": ", ".join(rebuilt.case.left_out)}))

@@ -85,7 +85,9 @@ class Rebuilt:
         asked = dict(query)
         low, high, exact = 0, 0, not self.case.coupled
         for b in self._blocks(asked):
-            found = bound_total(self.case.figures.problem(b), self._cells(asked), seed=seed)
+            problem = self.case.figures.problem(b)
+            found = bound_total(problem, self._cells(asked), seed=seed)
+            exact &= problem.shared is None  # that the same people show the same figure may narrow it further
             low += found[0]
             high = None if high is None or found[1] is None else high + found[1]  # type: ignore[assignment]
             exact &= found[2]

@@ -86,6 +86,11 @@ class TableSection(SuppressedTables):
                 "The audit speaks of each table by itself. Other tables of the same people or firms, published now or "
                 "before, can tell more."
             )
+        if not self.public and any(r.method == "reconstruction" for r in self.results):
+            text = (
+                "All tables were attacked together. Other tables of the same people, and what somebody knows of them "
+                "besides, can tell more."
+            )
         found = [words(text)]
         if self.keyed and not self.public:
             found.append(

@@ -29,7 +29,7 @@ from flou.attack.table.rebuild.solve import Mode
 #: CPU seconds of CP-SAT on the encoding by person, in earlier trials on a like machine.
 _TRIALS = {"tables as they are": "10–15 s", "random rounding, base 5": "75–91 s"}
 #: Work that the encoding by person may take, in units of CP-SAT's deterministic time.
-_WORK = 300.0
+_WORK = 60.0
 MODES: tuple[Mode, ...] = ("feasible", "likelihood", "posterior")
 _ASKED = {"raw": 0.1, "rounded": 0.5, "proof": 2.0}
 

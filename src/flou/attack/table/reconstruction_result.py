@@ -44,12 +44,11 @@ class Bounds:
     exact: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Reconstructed:
-    """What an intruder holds: records, those that are certain, and bounds of any count."""
+class _Holding:
+    """What anybody holds who rebuilt a population: records, those that are certain, and bounds of any count."""
 
-    rebuilt: Rebuilt = field(repr=False)
-    native_kind: native.Kind = "polars"
+    rebuilt: Rebuilt
+    native_kind: native.Kind
 
     @property
     def records(self) -> Any:
@@ -63,7 +62,15 @@ class Reconstructed:
 
     def bounds(self, query: Mapping[str, Any] | None = None, **values: Any) -> Bounds:
         """The least and largest number of people with these values: `bounds(gender="female", age=range(30, 35))`."""
-        return _bounds(self.rebuilt, query, values)
+        return Bounds(*self.rebuilt.bounds({**(query or {}), **values}))
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstructed(_Holding):
+    """What an intruder holds: records, those that are certain, and bounds of any count."""
+
+    rebuilt: Rebuilt = field(repr=False)
+    native_kind: native.Kind = "polars"
 
     def __repr__(self) -> str:
         sure = f"{self.rebuilt.n_certain:,} of them for certain" if self.rebuilt.asked else "none looked at"
@@ -71,7 +78,7 @@ class Reconstructed:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class ReconstructionResult(Result):
+class ReconstructionResult(_Holding, Result):
     """Match rates and what was rebuilt."""
 
     data: Any = field(repr=False)
@@ -79,20 +86,6 @@ class ReconstructionResult(Result):
     rebuilt: Rebuilt = field(repr=False)
     #: The true records; only in the process that made the result.
     truth: Truth | None = field(repr=False)
-
-    @property
-    def records(self) -> Any:
-        """One line a rebuilt record: its values, how many have it, how many for certain, the confidence if known."""
-        return native.like(self.rebuilt.records(), self.native_kind)
-
-    @property
-    def certain(self) -> Any:
-        """One line a record that is in every population that fits: proven, with the least number that have it."""
-        return native.like(_proven(self.rebuilt), self.native_kind)
-
-    def bounds(self, query: Mapping[str, Any] | None = None, **values: Any) -> Bounds:
-        """The least and largest number of people with these values: `bounds(gender="female", age=range(30, 35))`."""
-        return _bounds(self.rebuilt, query, values)
 
     def link(self, external: Microdata, *, on: Sequence[str] = ()) -> LinkResult:
         """Match the rebuilt records with a file of names, whose column `id` is that of the true records.
@@ -144,10 +137,6 @@ def _proven(rebuilt: Rebuilt) -> pl.DataFrame:
     if not rebuilt.asked:
         raise DataError('Nothing was proven: the attack was made with certain="skip". Use certain="prove".')
     return rebuilt.certain()
-
-
-def _bounds(rebuilt: Rebuilt, query: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Bounds:
-    return Bounds(*rebuilt.bounds({**(query or {}), **values}))
 
 
 def result_of(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from flou.describe.table.cells import Cells, Floats, Ints, Published
 from flou.describe.table.dimension import Dimension
-from flou.describe.table.seen import listed_cells, public_table, status_words, withheld
+from flou.describe.table.seen import all_combinations, listed_cells, public_table, status_words, withheld
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
@@ -92,13 +92,11 @@ class Table:
         return table_from_frame(frame, dims, count=count, value=value, **more)
 
     @classmethod
-    def from_published(
-        cls, frame: object, dims: Sequence[str] | str, *, mechanism: Mechanism | None = None, **more: Any
-    ) -> Table:
+    def from_published(cls, frame: object, dims: Sequence[str] | str, **more: Any) -> Table:
         """A table that others published, true figures unknown; see `flou.describe.table.from_published`."""
         from flou.describe.table.from_published import table_from_published
 
-        return table_from_published(frame, dims, mechanism=mechanism, **more)
+        return table_from_published(frame, dims, **more)
 
     @classmethod
     def read(cls, path: str | PathLike[str], dims: Sequence[str] | str, **more: Any) -> Table:
@@ -197,8 +195,7 @@ class Table:
     @property
     def level_combinations(self) -> tuple[tuple[int, ...], ...]:
         """The level combinations that the table has: depths, one a dimension, 0 for its total."""
-        depths = np.stack([dim.depths[self.cells.codes[:, j]] for j, dim in enumerate(self.dims)], axis=1)
-        return tuple(sorted({*self.combinations, *(tuple(line) for line in np.unique(depths, axis=0).tolist())}))
+        return all_combinations(self)
 
     def labels(self) -> pl.DataFrame:
         """The labels of each cell, one column for each shown column."""

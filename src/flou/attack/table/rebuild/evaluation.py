@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from flou.attack.table.rebuild.case import Case
-from flou.attack.table.rebuild.independent import draw_population, even_chances, margin_chances
+from flou.attack.table.rebuild.independent import draw_population, even_chances, guess_population, margin_chances
 from flou.attack.table.rebuild.matching import NONE, Likeness, Matches, match
 from flou.attack.table.rebuild.rebuilt import Rebuilt
 from flou.attack.table.rebuild.true_counts import require_behind, require_inside
@@ -117,10 +117,7 @@ def evaluate(
         uniques += len(alone)
         hits += int(np.isin(alone, solved.cells).sum())
     independent, origin = _independent(case, true, likeness, controls, draw)
-    prior = even_chances(case.universe) if chances is None else chances
-    by_prior = sum(
-        (match(likeness, t, draw_population(prior, len(t), draw, 1000 + b)) for b, t in enumerate(true)), NONE
-    )
+    by_prior = sum((match(likeness, t, _by_prior(case, chances, len(t), draw, b)) for b, t in enumerate(true)), NONE)
     return Evaluation(
         found=found + Matches(lost, 0, 0, 0, 0),
         independent=independent,
@@ -155,6 +152,13 @@ def _independent(
     for number in range(N_DRAWN):
         found += match(likeness, true[0], draw_population(chances, len(true[0]), draw, 2000 + number))
     return found, "published shares"
+
+
+def _by_prior(case: Case, chances: Floats | None, n: int, draw: Draws, block: int) -> Ints:
+    """The best guess without any table; where nothing is known beforehand any combination is as good as another."""
+    if chances is None:
+        return draw_population(even_chances(case.universe), n, draw, 1000 + block)
+    return guess_population(chances, n)
 
 
 def _as_many(cells: Ints, n: int, draw: Draws, number: int) -> Ints:

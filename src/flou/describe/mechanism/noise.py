@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, isfinite, log, log1p, sqrt
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +42,7 @@ class Noise(Mechanism):
     scale: float
 
     bounded: ClassVar[bool] = False
-    shared_by: Literal["contributors", "cell", "nothing"] = "nothing"
+    shared_by = "nothing"
 
     def __post_init__(self) -> None:
         if isinstance(self.scale, bool | np.bool_) or not isinstance(self.scale, int | float | np.number):

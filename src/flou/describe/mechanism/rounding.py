@@ -9,7 +9,7 @@ but draws that are repeated average out: it needs one draw a cell, always the sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -66,7 +66,7 @@ class UnbiasedRounding(Rounding):
     """To one of the two adjacent multiples, the nearer the likelier: at base 5, 3 becomes 5 with probability 0.6."""
 
     #: Drawn by the cell, or by the keys of the people in it where the table has keys.
-    shared_by: Literal["contributors", "cell", "nothing"] = "cell"
+    shared_by: Literal["contributors", "cell", "nothing"] = field(default="cell", repr=False)
 
     @property
     def name(self) -> str:

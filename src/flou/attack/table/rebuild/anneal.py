@@ -3,7 +3,7 @@
 The walk begins from the given counts, or from nobody at all, with rules that can be broken at a price, and ends where
 what is published is likeliest. It proves nothing: the maximum is nearly always found on areas of some hundred people,
 never certified, and a failure to find possible counts is no proof that there are none. Nor is the likeliest vector the
-best guess of single records: `posterior.likeliest_records` finds more of them. Everything follows from the seed.
+best guess of single records: `Posterior.likeliest_people` finds more of them. Everything follows from the seed.
 """
 
 from __future__ import annotations

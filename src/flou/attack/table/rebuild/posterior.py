@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -49,37 +48,29 @@ class Posterior:
     converged: bool
     n_moves: int
 
-    @cached_property
-    def solutions(self) -> Ints:
-        """The distinct vectors of counts among the samples, one line each."""
-        return np.stack([self._counted(line) for line in np.unique(self.samples, axis=0)])
+    def solutions(self, most: int) -> Ints:
+        """Distinct vectors of counts among the samples, one line each, so many at most."""
+        distinct = np.unique(self.samples, axis=0)[:most]
+        return np.stack([np.bincount(line[line >= 0], minlength=len(self.expected)) for line in distinct])
 
-    def totals_of(self, cells: Ints) -> Floats:
-        """The chance of each total 0, 1, ... of some cells."""
-        chosen = np.zeros(len(self.expected) + 1, dtype=np.int64)
-        chosen[cells] = 1
-        chosen[-1] = 0  # where -1 stands for nobody
-        totals = chosen[self.samples].sum(axis=1)
-        return np.bincount(totals) / len(totals)
+    def likeliest_people(self) -> tuple[Ints, Floats]:
+        """As many people as are expected: the cell of each, the likeliest first, and the chance that so many are there.
 
-    def likeliest_records(self, n: int) -> Ints:
-        """Counts of n people: cell by cell, the j-th person of a cell as likely as its count is j or more.
-
-        Each of them is chosen for itself, so that more of them are true than in any one solution (and the whole need
-        not be a solution).
+        The j-th person of a cell is as likely as its count is j or more. Each is chosen for herself, so that more of
+        them are true than in any one solution; together they need not be one.
         """
-        most = int(self._counts.max(initial=0))
-        chances = np.stack([(self._counts >= j).mean(axis=0) for j in range(1, most + 1)])
-        chances[0] = self.presence
-        best = np.argsort(-chances, axis=None, kind="stable")[:n]
-        return np.bincount(best % chances.shape[1], minlength=chances.shape[1])
-
-    @cached_property
-    def _counts(self) -> Int32s:
-        return np.stack([self._counted(line) for line in self.samples]).astype(np.int32)
-
-    def _counted(self, line: Int32s) -> Ints:
-        return np.bincount(line[line >= 0], minlength=len(self.expected)).astype(np.int64)
+        lines, place = self.samples, np.arange(self.samples.shape[1])
+        # people of one cell stand side by side: which of them each is
+        begins = np.concatenate([np.ones((len(lines), 1), dtype=np.bool_), lines[:, 1:] != lines[:, :-1]], axis=1)
+        copy = place - np.maximum.accumulate(np.where(begins, place, 0), axis=1)
+        someone = lines >= 0
+        n_cells = len(self.expected)
+        packed, n = np.unique(copy[someone].astype(np.int64) * n_cells + lines[someone], return_counts=True)
+        chances = n / len(lines)
+        first = packed < n_cells
+        chances[first] = self.presence[packed[first]]  # by every state, not the kept ones alone
+        order = np.argsort(-chances, kind="stable")[: round(float(self.expected.sum()))]
+        return packed[order] % n_cells, chances[order]
 
 
 def sample_posterior(

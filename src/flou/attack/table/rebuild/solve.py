@@ -19,11 +19,13 @@ from flou.attack.table.rebuild.certain import prove_minimum
 from flou.attack.table.rebuild.feasible import find_counts
 from flou.attack.table.rebuild.ground import Ground
 from flou.attack.table.rebuild.likeliest import maximise_likelihood
-from flou.attack.table.rebuild.posterior import Posterior, sample_posterior
+from flou.attack.table.rebuild.posterior import sample_posterior
 from flou.attack.table.rebuild.problem import Problem
 from flou.describe.table.cells import Floats, Ints
 from flou.engine.errors import Infeasible
 
+#: Solutions that a proof begins with.
+_POOL = 200
 #: The largest chance that is told of a record without a proof.
 _NOT_PROVEN = 0.999
 
@@ -70,8 +72,8 @@ def solve(
     confidence = np.full(len(cells), np.nan)
     if mode == "posterior":
         found = sample_posterior(problem, codes, chances, counts, seed=seed, n_threads=n_threads, ground=ground)
-        cells, confidence = _likeliest_people(found)
-        pool, converged = np.concatenate([pool, found.solutions]), found.converged
+        cells, confidence = found.likeliest_people()
+        pool, converged = np.concatenate([pool, found.solutions(_POOL)]), found.converged
     least, proven = np.zeros(problem.n_cells, dtype=np.int64), False
     if prove:
         least, proven = prove_minimum(problem, pool, seed=seed)
@@ -100,13 +102,3 @@ def _as_sure_as_proven(cells: Ints, confidence: Floats, least: Ints) -> Floats:
     known = ~np.isnan(confidence)
     told: Floats = np.where(known & (copy <= least[cells]), 1.0, np.minimum(confidence, _NOT_PROVEN))
     return told
-
-
-def _likeliest_people(found: Posterior) -> tuple[Ints, Floats]:
-    """As many people as are expected, each the likeliest that is left, and the chance that so many are in its cell."""
-    n_cells = len(found.expected)
-    held = np.stack([np.bincount(line[line >= 0], minlength=n_cells) for line in found.samples])
-    chances = np.stack([(held >= copies).mean(axis=0) for copies in range(1, int(held.max(initial=1)) + 1)])
-    chances[0] = found.presence
-    order = np.argsort(-chances, axis=None, kind="stable")[: round(float(found.expected.sum()))]
-    return order % n_cells, chances.reshape(-1)[order]

@@ -99,6 +99,10 @@ def build(out: Path) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         body = parser.renderer.render(page.tokens, parser.options, {})
         target.write_text(_document(page, body, _navigation(page, pages)), encoding="utf-8")
+    for picture in sorted(DOCS.rglob("*.svg")):
+        target = out / picture.relative_to(DOCS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(picture.read_bytes())
     (out / "style.css").write_text(style, encoding="utf-8")
     return len(pages)
 
@@ -164,6 +168,8 @@ def _mend_links(page: Page, pages: dict[Path, Page], out: Path) -> Iterable[str]
                 yield f"docs/{page.path}: the link {given!r} names a heading that {other.path} does not have"
                 continue
             path = out / other.target
+        elif path.suffix == ".svg" and path.is_relative_to(DOCS):
+            path = out / path.relative_to(DOCS)  # pictures go along
         url = _relative(path, out / page.target.parent) if parts.path else ""
         token.attrSet(name, url + (f"#{parts.fragment}" if parts.fragment else ""))
 

@@ -23,6 +23,7 @@ from flou.attack.table.rebuild.independent import chances_among
 from flou.attack.table.rebuild.matching import Likeness
 from flou.attack.table.rebuild.rebuilt import Rebuilt, rebuild
 from flou.attack.table.rebuild.solve import Mode
+from flou.attack.table.rebuild.true_counts import true_records
 from flou.attack.table.reconstruction_result import Reconstructed, ReconstructionResult, result_of
 from flou.describe.files import read
 from flou.describe.microdata import Microdata
@@ -94,7 +95,7 @@ class Reconstruction(Attack):
                 "Reconstruction needs truth=, the records that the tables were made of, to say how often the intruder "
                 "is right. Without them: .reconstruct(release) gives what an intruder rebuilds, and what is certain."
             )
-        people, controls = _records(truth, "truth"), _populations(control)
+        people, controls = true_records(truth, "Reconstruction"), _populations(control)
         source = Secret.of(secret)
         draw = Draws(source, 0, self.name(), self.fingerprint())
         with native.engine_errors():
@@ -124,18 +125,8 @@ class Reconstruction(Attack):
         return prior if isinstance(prior, Microdata) else read(located(prior))
 
 
-def _records(given: Any, name: str) -> Microdata:
-    inner = getattr(given, "data", given)
-    if not isinstance(inner, Microdata):
-        raise DataError(
-            f"Reconstruction takes records for {name}=, flou.Microdata with the columns that the tables speak of, not "
-            f"{type(given).__name__}."
-        )
-    return inner
-
-
 def _populations(control: Any) -> Sequence[Microdata]:
     if control is None:
         return ()
     several = control if isinstance(control, list | tuple) else [control]
-    return [_records(one, "control") for one in several]
+    return [true_records(one, "Reconstruction", "control") for one in several]

@@ -20,9 +20,8 @@ from flou.attack.table.rebuild.best_guess import Guesses, Prior, guess_values
 from flou.attack.table.rebuild.case import Case, read_case
 from flou.attack.table.rebuild.matching import Likeness
 from flou.attack.table.rebuild.single_move import Moves, find_targets
-from flou.attack.table.rebuild.true_counts import TrueCounts, count_truth
+from flou.attack.table.rebuild.true_counts import TrueCounts, count_truth, true_records
 from flou.attack.table.single_result import SingleResult, by_variable, sum_up
-from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
@@ -73,10 +72,7 @@ class SingleUnknown(Attack):
                 "SingleUnknown needs truth=, the records that the tables were made of: this intruder knows all of them "
                 "but for one value."
             )
-        if not isinstance(truth, Microdata):
-            raise DataError(
-                f"truth= are the records that the tables were made of, as flou.Microdata, not {type(truth).__name__}."
-            )
+        people = true_records(truth, "SingleUnknown")
         if control is not None:
             raise ParameterError("SingleUnknown does not take control=: its intruder knows the people in the tables.")
         with native.engine_errors():
@@ -87,7 +83,7 @@ class SingleUnknown(Attack):
                 incoherent=[dict(rule) for rule in self.incoherent or ()],
                 max_total=self.max_total,
             )
-            truth_counts = count_truth(case, truth)
+            truth_counts = count_truth(case, people)
         reach = Likeness.of(case.universe, dict(self.tolerance or ())).reach
         guesses, soft = self._guesses(truth_counts, reach)
         frame = by_variable(case.universe.names, guesses, truth_counts.count, reach)

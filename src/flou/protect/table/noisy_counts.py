@@ -156,7 +156,8 @@ class NoisyCounts(TableProtection):
                 f"{named} shows weighted estimates, which one record changes by its weight: noise for counts does not "
                 "hide that. Tabulate without weight=."
             )
-        # null is a category where it occurs alone; a table's schema has its own columns and no others
+        # null is a category where it occurs alone; columns of other tables of the set may be in the schema as well,
+        # which refuses too much and never too little
         nulls = [] if table.schema is None else [c for c, codes in table.schema.undetermined.items() if codes]
         hangs = list(dict.fromkeys([*(dim.name for dim in table.dims if not dim.declared), *nulls]))
         if table.listed != "all" or table.n_unlisted_zeros or hangs:

@@ -72,14 +72,18 @@ class Attribute:
 
     def place_of(self, values: Sequence[object], schema: Schema) -> Ints:
         """The place of each of a column's values among the attribute's; -1 for one that is not among them."""
-        place: dict[str, int] = {text_of(value): i for i, value in enumerate(self.values)}
+        place = {text_of(value): i for i, value in enumerate(self.values)}
+        distinct = list(dict.fromkeys(values))
         if self.level == 0:
             unknown = [text_of(v) for v in schema.undetermined.get(self.column, ())[:1]]
-            return np.array([place.get(unknown[0] if v is None and unknown else text_of(v), -1) for v in values])
-        present = [v for v in dict.fromkeys(values) if v is not None]
-        kept = schema.not_applicable.get(self.column, ())
-        up = schema.hierarchies[self.column].generalise(present, self.level, keep=kept)
-        return np.array([-1 if v is None else place.get(text_of(up[v]), -1) for v in values])
+            texts = [unknown[0] if v is None and unknown else text_of(v) for v in distinct]
+        else:
+            kept = schema.not_applicable.get(self.column, ())
+            present = [v for v in distinct if v is not None]
+            up = schema.hierarchies[self.column].generalise(present, self.level, keep=kept)
+            texts = ["" if v is None else text_of(up[v]) for v in distinct]
+        found = {value: place.get(text, -1) for value, text in zip(distinct, texts, strict=True)}
+        return np.array([found[value] for value in values], dtype=np.int64)
 
 
 def level_names(dim: Dimension) -> tuple[str, ...]:

@@ -11,14 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from flou.attack.table.rebuild.attribute import Attribute, find_attributes, level_names, names_of
 from flou.attack.table.rebuild.figures import Figures, read_figures
 from flou.attack.table.rebuild.layout import lay_figures
 from flou.attack.table.rebuild.universe import Universe, lay_out
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.mechanism.unchanged import Unchanged
+from flou.describe.microdata import Microdata
+from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet, tables_of
+from flou.engine import native
 from flou.engine.errors import DataError, did_you_mean
 from flou.engine.values import text_of
 
@@ -39,6 +44,19 @@ class Case:
     @property
     def n_blocks(self) -> int:
         return len(self.figures.blocks)
+
+    def block_of(self, people: Microdata) -> Ints:
+        """The block of each record; -1 where there is none."""
+        split = self.block
+        if split is None:
+            return np.zeros(people.n_records, dtype=np.int64)
+        if split.column not in people.columns:
+            raise DataError(
+                f"The records have no column {split.column!r}, which splits the tables into blocks. Columns: "
+                f"{', '.join(people.columns)}."
+            )
+        held = native.collect(people.frame.select(split.column))
+        return split.place_of(held[split.column].to_list(), people.schema)
 
 
 def read_case(
@@ -76,8 +94,8 @@ def read_case(
     universe = lay_out(attributes, _once(rules), hint=hint)
     name = "" if splitting is None else splitting.finest
     layout = lay_figures(tables, universe, mechanisms, name)
-    # a block of which nothing is listed is shown as zero throughout, and may hold somebody all the same
-    blocks = [""] if splitting is None else list(dict.fromkeys(splitting.labels[name]))
+    # by the places of the attribute's values; a block of which nothing is listed may hold somebody all the same
+    blocks = [""] if splitting is None else list(splitting.labels[name])
     figures = read_figures(layout, tables, blocks, name, max_total)
     coupled = bool(left_out) or any(_spans(table, name) for table in tables if splitting is not None)
     return Case(universe, figures, splitting, tuple(left_out), coupled)

@@ -20,8 +20,6 @@ from flou.attack.table.rebuild.rebuilt import Rebuilt
 from flou.attack.table.rebuild.true_counts import require_behind, require_inside
 from flou.describe.microdata import Microdata
 from flou.describe.table.cells import Floats, Ints
-from flou.engine import native
-from flou.engine.errors import DataError
 from flou.engine.randomness import Draws
 
 #: Independent populations for one block, where they are drawn; other blocks to compare each block with.
@@ -51,31 +49,12 @@ class Truth:
 def read_truth(case: Case, people: Microdata) -> Truth:
     """The true records in the product of the tables' attributes."""
     cells = case.universe.locate(people)
-    return Truth(people, cells, blocks_of(case, people))
-
-
-def blocks_of(case: Case, people: Microdata) -> Ints:
-    """The block of each record; -1 where nothing is published of it."""
-    split = case.block
-    if split is None:
-        return np.zeros(people.n_records, dtype=np.int64)
-    if split.column not in people.columns:
-        raise DataError(
-            f"The records have no column {split.column!r}, which splits the tables into blocks. Columns: "
-            f"{', '.join(people.columns)}."
-        )
-    held = native.collect(people.frame.select(split.column))[split.column].to_list()
-    distinct = list(dict.fromkeys(held))
-    label = split.labels[split.finest]
-    number = {name: b for b, name in enumerate(case.figures.blocks)}
-    places = split.place_of(distinct, people.schema).tolist()
-    found = {value: number.get(label[i], -1) if i >= 0 else -1 for value, i in zip(distinct, places, strict=True)}
-    return np.array([found[value] for value in held], dtype=np.int64)
+    return Truth(people, cells, case.block_of(people))
 
 
 def require_made_of(case: Case, truth: Truth) -> None:
     """The records must be a solution of what is published, or it was made of others."""
-    require_inside(int(((truth.cells < 0) & (truth.block >= 0)).sum()), len(truth.cells))
+    require_inside(int(((truth.cells < 0) | (truth.block < 0)).sum()), len(truth.cells))
     people = truth.by_block
     for b, block in enumerate(case.figures.blocks):
         true = people[b] if b < len(people) else np.zeros(0, dtype=np.int64)
@@ -108,7 +87,6 @@ def evaluate(
     """Compare the rebuilt people with the true ones, and independent populations with them too."""
     case, true = rebuilt.case, truth.by_block
     true += [np.zeros(0, dtype=np.int64)] * (case.n_blocks - len(true))
-    lost = int((truth.block < 0).sum())
     found = sum((match(likeness, t, s.cells) for t, s in zip(true, rebuilt.solved, strict=True)), NONE)
     uniques = hits = 0
     for t, solved in zip(true, rebuilt.solved, strict=True):
@@ -119,7 +97,7 @@ def evaluate(
     independent, origin = _independent(case, true, likeness, controls, draw)
     by_prior = sum((match(likeness, t, _by_prior(case, chances, len(t), draw, b)) for b, t in enumerate(true)), NONE)
     return Evaluation(
-        found=found + Matches(lost, 0, 0, 0, 0),
+        found=found,
         independent=independent,
         origin=origin,
         by_prior=by_prior,
@@ -137,7 +115,7 @@ def _independent(
         for people in controls:
             cells = case.universe.locate(people)
             split = case.block is not None and case.block.column in people.columns
-            block = blocks_of(case, people) if split else np.zeros(len(cells), dtype=np.int64)
+            block = case.block_of(people) if split else np.zeros(len(cells), dtype=np.int64)
             for b, t in enumerate(true):
                 found += match(likeness, t, _as_many(cells[block == b] if split else cells, len(t), draw, b))
         return found, "control"

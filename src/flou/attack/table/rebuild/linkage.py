@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.attack.table.rebuild.case import Case
-from flou.attack.table.rebuild.evaluation import Truth, blocks_of
+from flou.attack.table.rebuild.evaluation import Truth
 from flou.attack.table.rebuild.universe import Universe
 from flou.describe.microdata import Microdata
 from flou.describe.table.cells import Ints
@@ -73,8 +73,10 @@ def shared_attributes(universe: Universe, external: Microdata, on: Sequence[str]
 def link_people(case: Case, rebuilt: Sequence[Ints], truth: Truth, external: Microdata, at: Sequence[int]) -> Links:
     """Match the people of an outside file, by some attributes, with the rebuilt ones of their block."""
     universe = case.universe
-    codes = np.stack([_places(universe, external, j) for j in at], axis=1)
-    block = blocks_of(case, external)
+    shared = [universe.attributes[j] for j in at]
+    frame = native.collect(external.frame.select(*(attribute.column for attribute in shared)))
+    codes = np.stack([a.place_of(frame[a.column].to_list(), external.schema) for a in shared], axis=1)
+    block = case.block_of(external)
     known = (codes >= 0).all(axis=1) & (block >= 0)
     sizes = tuple(universe.sizes[j] for j in at)
     key = np.full(len(codes), -1, dtype=np.int64)
@@ -93,14 +95,6 @@ def link_people(case: Case, rebuilt: Sequence[Ints], truth: Truth, external: Mic
         clear = (keys[at_key] == people) & (n_records[at_key] == 1) & (copies[first[at_key]] >= n_people)
         cell[here] = np.where(clear, cells[first[at_key]], -1)[place]
     return Links(cell, _true_cells(truth, external))
-
-
-def _places(universe: Universe, people: Microdata, j: int) -> Ints:
-    attribute = universe.attributes[j]
-    held = native.collect(people.frame.select(attribute.column))[attribute.column].to_list()
-    distinct = list(dict.fromkeys(held))
-    found = dict(zip(distinct, attribute.place_of(distinct, people.schema).tolist(), strict=True))
-    return np.array([found[v] for v in held], dtype=np.int64)
 
 
 def _true_cells(truth: Truth, external: Microdata) -> Ints:

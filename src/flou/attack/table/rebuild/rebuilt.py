@@ -83,13 +83,14 @@ class Rebuilt:
     def bounds(self, query: Mapping[str, Any], seed: int = 0) -> tuple[int, int | None, bool]:
         """The least and the largest number of people that a query can count, and whether both are reached."""
         asked = dict(query)
-        low, high, exact = 0, 0, not self.case.coupled
+        low, exact = 0, not self.case.coupled
+        high: int | None = 0
         for b in self._blocks(asked):
             problem = self.case.figures.problem(b)
             found = bound_total(problem, self._cells(asked), seed=seed)
             exact &= problem.shared is None  # that the same people show the same figure may narrow it further
             low += found[0]
-            high = None if high is None or found[1] is None else high + found[1]  # type: ignore[assignment]
+            high = None if high is None or found[1] is None else high + found[1]
             exact &= found[2]
         return low, high, exact
 

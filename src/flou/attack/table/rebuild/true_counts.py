@@ -8,10 +8,10 @@ figure contradicts) are refused: an attack that is judged by other people's reco
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import polars as pl
 
 from flou.attack.table.rebuild.case import Case
 from flou.attack.table.rebuild.problem import Problem
@@ -19,6 +19,7 @@ from flou.describe.microdata import Microdata
 from flou.describe.table.cells import Ints
 from flou.engine.errors import DataError, listed
 from flou.engine.keys import count_keys
+from flou.engine.release import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,17 @@ class TrueCounts:
             yield slice(start, end), problem, counts
 
 
+def true_records(given: Any, attack: str, parameter: str = "truth") -> Microdata:
+    """The records that were given, as they are or as a release."""
+    inner = given.data if isinstance(given, Release) else given
+    if not isinstance(inner, Microdata):
+        raise DataError(
+            f"{attack} takes records for {parameter}=, with the columns that the tables speak of, as flou.Microdata, not "
+            f"{type(inner).__name__}."
+        )
+    return inner
+
+
 def count_truth(case: Case, people: Microdata) -> TrueCounts:
     """Count the records behind the tables of a case."""
     attributes = [*case.universe.attributes, *(() if case.block is None else (case.block,))]
@@ -57,8 +69,10 @@ def count_truth(case: Case, people: Microdata) -> TrueCounts:
         )
     keys = count_keys(people.frame, needed)
     cells = case.universe.place(keys.frame, people.schema)
-    require_inside(int(keys.counts[cells < 0].sum()), keys.n_records)
-    case, blocks = _with_blocks(case, keys.frame, people)
+    blocks = np.zeros(len(cells), dtype=np.int64)
+    if case.block is not None:
+        blocks = case.block.place_of(keys.frame[case.block.column].to_list(), people.schema)
+    require_inside(int(keys.counts[(cells < 0) | (blocks < 0)].sum()), keys.n_records)
     packed = blocks * case.universe.n_cells + cells
     distinct, place = np.unique(packed, return_inverse=True)
     counts = np.bincount(place.reshape(-1), keys.counts, len(distinct)).astype(np.int64)
@@ -74,24 +88,6 @@ def require_inside(n_outside: int, n_records: int) -> None:
             "combination that the structural rules exclude: these tables were not made of these records, or domain and "
             "incoherent say too little or too much."
         )
-
-
-def _with_blocks(case: Case, frame: pl.DataFrame, people: Microdata) -> tuple[Case, Ints]:
-    """The block of each line; one that no table lists is shown as zero throughout, and is added behind the others."""
-    if case.block is None:
-        return case, np.zeros(frame.height, dtype=np.int64)
-    attribute = case.block
-    held = frame[attribute.column].to_list()
-    distinct = list(dict.fromkeys(held))
-    places = attribute.place_of(distinct, people.schema).tolist()
-    if min(places) < 0:
-        raise DataError(f"truth= has values of {attribute.name!r} that the tables know nothing of.")
-    labels = attribute.labels[attribute.finest]
-    label_of = {value: labels[place] for value, place in zip(distinct, places, strict=True)}
-    unlisted = sorted(set(label_of.values()) - set(case.figures.blocks))
-    figures = replace(case.figures, blocks=(*case.figures.blocks, *unlisted))
-    number = {label: i for i, label in enumerate(figures.blocks)}
-    return replace(case, figures=figures), np.array([number[label_of[value]] for value in held], dtype=np.int64)
 
 
 def require_behind(problem: Problem, counts: Ints, block: str) -> None:

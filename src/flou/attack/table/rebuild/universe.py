@@ -78,10 +78,7 @@ class Universe:
         """The cell of each line of a frame that has the attributes' columns; -1 where there is none."""
         codes = np.empty((frame.height, len(self.attributes)), dtype=np.int64)
         for j, attribute in enumerate(self.attributes):
-            held = frame[attribute.column]
-            distinct = held.unique().to_list()
-            places = dict(zip(distinct, attribute.place_of(distinct, schema).tolist(), strict=True))
-            codes[:, j] = [places[v] for v in held.to_list()]
+            codes[:, j] = attribute.place_of(frame[attribute.column].to_list(), schema)
         known = (codes >= 0).all(axis=1)
         cells = np.full(len(codes), -1, dtype=np.int64)
         cells[known] = self.cell_at[np.ravel_multi_index(tuple(codes[known].T), self.sizes)]

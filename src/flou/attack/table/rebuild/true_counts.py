@@ -52,8 +52,8 @@ def true_records(given: Any, attack: str, parameter: str = "truth") -> Microdata
     inner = given.data if isinstance(given, Release) else given
     if not isinstance(inner, Microdata):
         raise DataError(
-            f"{attack} takes records for {parameter}=, with the columns that the tables speak of, as flou.Microdata, not "
-            f"{type(inner).__name__}."
+            f"{attack} takes records for {parameter}=, with the columns that the tables speak of, as flou.Microdata, "
+            f"not {type(inner).__name__}."
         )
     return inner
 

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= out/demo
 
-.PHONY: demo test check format bench docs wheel clean
+.PHONY: demo test faults check format bench docs wheel clean
 
 # The environment for work on Flou, with every optional engine that the tests use.
 $(VENV)/.dev: pyproject.toml constraints.txt
@@ -26,6 +26,10 @@ demo: $(VENV)/.user
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup $(ARGS)
+
+# Plant small defects, one by one, and see that a test notices each.
+faults: $(VENV)/.dev
+	$(BIN)/python tests/faults/run.py $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,0 +1,30 @@
+"""Fault patches apply to the sources as they are, and there are enough of them of every family."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.faults.run import ROOT, Fault, faults
+
+FAULTS = faults()
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
+def test_a_fault_still_applies(fault: Fault) -> None:
+    done = subprocess.run(["git", "apply", "--check", str(fault.path)], cwd=ROOT, capture_output=True, text=True)
+    assert not done.returncode, f"whoever moves code remakes its faults: {done.stderr}"
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
+def test_a_fault_names_tests_that_exist(fault: Fault) -> None:
+    assert [name for name in fault.tests if not Path(ROOT, name).exists()] == []
+
+
+def test_every_family_has_two_faults_and_disclosure_fifteen() -> None:
+    families = Counter(fault.family for fault in FAULTS)
+    assert len(FAULTS) >= 40
+    assert sum(fault.discloses for fault in FAULTS) >= 15
+    assert [family for family, n in families.items() if n < 2] == []

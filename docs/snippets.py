@@ -7,7 +7,8 @@ namespace:
 - ```console: each line `$ flou …` is executed and must end with exit code 0, or N if the line ends with
   `# exit N`. Lines behind it are its output, where a line `…` stands for any lines. Other commands are not run;
 - ```toml with `flou = 1` is loaded as the comment above it says, `<!-- plan -->`, `<!-- schema -->` or
-  `<!-- policy -->`; with a name, `<!-- plan plan.toml -->`, it is also written to that file.
+  `<!-- policy -->`; with a name, `<!-- plan plan.toml -->`, it is also written to that file;
+- a block with the comment `<!-- deep -->` above it takes long: the tests of every day leave it out.
 
     python docs/snippets.py                  # write what was printed into the text blocks of every page
     python docs/snippets.py docs/index.md    # of one page
@@ -97,11 +98,13 @@ def blocks(page: Path) -> list[Block]:
     return out
 
 
-def run_page(page: Path, folder: Path) -> Iterator[Printed]:
+def run_page(page: Path, folder: Path, *, deep: bool = True) -> Iterator[Printed]:
     """Run the blocks of a page in `folder`, the current one; give what was printed where the page shows it."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
+        if block.remark == "deep" and not deep:
+            continue
         if block.kind == "python":
             got = _run_python(page, block, names)
             if block.shown is not None:

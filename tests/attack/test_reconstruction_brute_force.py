@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.depth import at_depth
 
 import flou
 
@@ -218,7 +219,7 @@ def _log_prior(counts: tuple[int, ...]) -> float:
 def test_what_is_certain_is_true(rule: str) -> None:
     """Also where populations are too many to count out, and where whole levels are shown as zero."""
     n = 0
-    for seed in range(5_000, 5_040):
+    for seed in range(5_000, at_depth(5_010, 5_040)):
         case = Drawn(seed, RULES[rule])
         if not any(table.to_frame().height for table in case.tables):
             continue  # nothing at all is listed
@@ -227,7 +228,7 @@ def test_what_is_certain_is_true(rule: str) -> None:
         bounds = found.bounds()
         assert bounds.low <= len(case.people) <= bounds.high
         n += 1
-    assert n > 25
+    assert n > at_depth(5, 25)
 
 
 def test_a_level_of_which_no_cell_is_listed_is_shown_as_zero() -> None:

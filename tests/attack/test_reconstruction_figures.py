@@ -115,6 +115,7 @@ def test_links_as_counted_by_hand(seed: int) -> None:
     assert linked.findings.height == putative
 
 
+@pytest.mark.deep("the posterior of 300 areas")
 def test_the_confidence_of_a_record_is_how_often_it_is_true() -> None:
     """Three hundred areas from a known prior; those are looked at whose shown total no other number of people has.
 

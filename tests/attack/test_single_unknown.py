@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.depth import at_depth
 
 import flou
 from flou.describe.mechanism.unchanged import Unchanged
@@ -88,7 +89,7 @@ def log_chance(shown: flou.TableSet, made: flou.TableSet) -> float:
 
 
 @pytest.mark.parametrize("how", ["raw", "random", "rounded", "cell key"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(at_depth(3, 8)))
 def test_as_tables_made_anew_say(how: str, seed: int) -> None:
     frame = records(seed)
     people = microdata(frame)

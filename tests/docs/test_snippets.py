@@ -4,6 +4,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.depth import DEEP
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
@@ -16,7 +17,7 @@ def test_page_does_what_it_says(
     monkeypatch.chdir(tmp_path)
     for name in ("FLOU_ENGINE", "FLOU_SECRET", "FLOU_SECRET_FILE", "FLOU_DEBUG"):
         monkeypatch.delenv(name, raising=False)
-    for printed in snippets.run_page(page, tmp_path):
+    for printed in snippets.run_page(page, tmp_path, deep=DEEP):
         if not printed.agrees:
             assert printed.got == printed.expected, f"{page.name}, line {printed.block.first_line}"
 

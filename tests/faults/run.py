@@ -1,8 +1,9 @@
 """Plant each fault in a copy of the project and see whether a test notices: `make faults`.
 
 A patch beside this file is one small defect: a mask left out, a verdict that passes, `<` for `<=`. Each is applied to
-a copy; the tests named in its header run first, then the contracts and the architecture tests, up to the first
-failure. Faults that survive meet the whole suite. A test that catches a fault must pass on the copy without it.
+a copy and meets the tests named in its header, up to the first failure. Those that survive are planted together and
+meet the contracts and the architecture tests, then the whole suite; each is then tried alone on the tests that failed.
+A test that catches a fault must pass on the copy without it.
 
 Compiled kernels are cached by the sources of all modules that compile: a patched kernel starts with an empty cache,
 because Numba notices a change of the file that a kernel stands in, and none of the kernels that it calls.
@@ -15,7 +16,6 @@ because Numba notices a change of the file that a kernel stands in, and none of 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import queue
 import re
@@ -25,13 +25,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.machine import kernel_cache  # noqa: E402
+
 #: Run for every fault, after the tests of the module.
 ALWAYS = ("tests/contracts", "tests/architecture")
 #: That the patches apply to the sources is not to be asked where one was applied.
@@ -93,7 +97,7 @@ class Copy:
     """A copy of the project in which faults are planted, one after the other."""
 
     def __init__(self, folder: Path, revision: str | None) -> None:
-        self.folder, self._caches = folder, folder.with_name(f"{folder.name}-numba")
+        self.folder = folder
         folder.mkdir()
         if revision is None:
             _lay_out_working_tree(folder)
@@ -110,11 +114,13 @@ class Copy:
         # bytecode is stamped by the second and the size: a patch may change neither
         shutil.rmtree((self.folder / fault.source).parent / "__pycache__", ignore_errors=True)
 
-    def run(self, tests: Sequence[str], *options: str) -> str:
-        """Run tests in the copy: the first test that failed; none if all passed."""
+    def run(self, tests: Sequence[str], *options: str) -> list[str]:
+        """Run tests in the copy: those that failed."""
+        named = self.folder.with_name(f"{self.folder.name}-tests.txt")
+        named.write_text("\n".join(tests), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=line", "-rfE", "-p", "no:cacheprovider"]
         process = subprocess.Popen(
-            [*command, f"--ignore={NEVER}", *options, *tests],
+            [*command, f"--ignore={NEVER}", *options, f"@{named}"],
             cwd=self.folder,
             env=self._environment(),
             stdout=subprocess.PIPE,
@@ -126,21 +132,20 @@ class Copy:
             printed, _ = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return "(did not end)"
+            return ["(did not end)"]
         if process.returncode in (_PASSED, _FOUND_NONE):
-            return ""
+            return []
         if process.returncode not in _FAILURES:
-            raise SystemExit(f"pytest could not run {' '.join(tests)}:\n{printed[-2000:]}")
-        return next(iter(_FAILED.findall(printed)), printed[-200:])
+            raise SystemExit(f"pytest could not run {' '.join(tests)[:500]}:\n{printed[-2000:]}")
+        return _FAILED.findall(printed) or [printed[-200:]]
 
     def _environment(self) -> dict[str, str]:
-        sources = sorted(p for p in (self.folder / "src").rglob("*.py") if b"numba" in p.read_bytes())
-        key = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
         return {
             **os.environ,
             "PYTHONPATH": str(self.folder / "src"),
-            "NUMBA_CACHE_DIR": str(self._caches / key),
+            "NUMBA_CACHE_DIR": str(kernel_cache(self.folder)),
             "FLOU_REQUIRE_ALL": "1",
+            "FLOU_NO_LIMIT": "1",
         }
 
 
@@ -163,45 +168,57 @@ def _without_git() -> dict[str, str]:
     return {**os.environ, "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()}
 
 
-def _meets_its_tests(fault: Fault, copies: queue.Queue[Copy]) -> Caught:
-    """The tests of the module, the contracts and the architecture tests, in this order."""
-    copy, started = copies.get(), time.perf_counter()
-    copy.plant(fault)
-    try:
-        for stage, tests in (("its tests", fault.tests), ("contracts, architecture", ALWAYS)):
-            test = copy.run(tests, "--exitfirst")
-            if test:
-                return Caught(fault, stage, test, time.perf_counter() - started)
-        return Caught(fault, "", "", time.perf_counter() - started)
-    finally:
-        copy.plant(fault, remove=True)
-        copies.put(copy)
+class Trial:
+    """Faults against the tests of one revision, two at a time."""
 
+    def __init__(self, revision: str | None, place: Path) -> None:
+        self._copies: queue.Queue[Copy] = queue.Queue()
+        for name in ("a", "b"):
+            self._copies.put(Copy(place / name, revision))
 
-def _meets_the_whole_suite(fault: Fault, copy: Copy) -> Caught:
-    started = time.perf_counter()
-    copy.plant(fault)
-    try:
-        test = copy.run(["tests"], "--exitfirst", "--numprocesses=2", "--dist=loadgroup")
-        return Caught(fault, "whole suite" if test else "", test, time.perf_counter() - started)
-    finally:
-        copy.plant(fault, remove=True)
+    def carry_out(self, chosen: list[Fault]) -> Iterator[Caught]:
+        """Each fault against the tests of its module; those that survive against more and more."""
+        left = yield from self._one_by_one(chosen, "its tests", None)
+        for stage, tests in (("contracts, architecture", ALWAYS), ("whole suite", ("tests",))):
+            if left:
+                left = yield from self._one_by_one(left, stage, self._fail_together(left, tests))
+        for fault in left:
+            yield Caught(fault, "", "", 0.0)
 
+    def _one_by_one(
+        self, chosen: list[Fault], stage: str, tests: Sequence[str] | None
+    ) -> Generator[Caught, None, list[Fault]]:
+        """Give those that are caught, and return the others; without tests each fault meets its own."""
+        left = []
+        with ThreadPoolExecutor(2) as pool:
+            for caught in pool.map(lambda f: self._meet(f, stage, f.tests if tests is None else tests), chosen):
+                if caught.test:
+                    yield caught
+                else:
+                    left.append(caught.fault)
+        return left
 
-def _carry_out(chosen: list[Fault], revision: str | None, place: Path) -> Iterator[Caught]:
-    """Two faults at a time; those that survive their own tests then meet the whole suite."""
-    copies: queue.Queue[Copy] = queue.Queue()
-    for name in ("a", "b"):
-        copies.put(Copy(place / name, revision))
-    survivors = []
-    with ThreadPoolExecutor(2) as pool:
-        for caught in pool.map(lambda fault: _meets_its_tests(fault, copies), chosen):
-            if caught.stage:
-                yield caught
-            else:
-                survivors.append(caught.fault)
-    for fault in survivors:
-        yield _meets_the_whole_suite(fault, copies.queue[0])
+    def _meet(self, fault: Fault, stage: str, tests: Sequence[str]) -> Caught:
+        copy, started = self._copies.get(), time.perf_counter()
+        copy.plant(fault)
+        try:
+            failed = copy.run(tests, "--exitfirst") if tests else []
+            return Caught(fault, stage, failed[0] if failed else "", time.perf_counter() - started)
+        finally:
+            copy.plant(fault, remove=True)
+            self._copies.put(copy)
+
+    def _fail_together(self, planted: list[Fault], tests: Sequence[str]) -> list[str]:
+        """The tests that fail when all these faults are there at once: no other can catch one of them alone."""
+        copy = self._copies.get()
+        for fault in planted:
+            copy.plant(fault)
+        try:
+            return copy.run(tests, "--numprocesses=2", "--dist=loadgroup")
+        finally:
+            for fault in reversed(planted):
+                copy.plant(fault, remove=True)
+            self._copies.put(copy)
 
 
 def _line(caught: Caught) -> str:
@@ -224,15 +241,15 @@ def main() -> int:
     print("| family | fault | discloses | caught by | first test | s |\n|---|---|---|---|---|---|", flush=True)
     found = []
     with tempfile.TemporaryDirectory(prefix="flou-faults-") as place:
-        for caught in _carry_out(chosen, options.suite, Path(place)):
+        for caught in Trial(options.suite, Path(place)).carry_out(chosen):
             print(_line(caught), flush=True)
             found.append(caught)
         tests = sorted({c.test for c in found if c.test.startswith("tests/")})
-        failing = Copy(Path(place) / "clean", options.suite).run(tests) if tests else ""
-    survived = sum(not c.stage for c in found)
+        failing = Copy(Path(place) / "clean", options.suite).run(tests) if tests else []
+    survived = sum(not c.test for c in found)
     print(f"\n{len(found) - survived} of {len(found)} faults caught.")
     if failing:
-        print(f"{failing} fails without any fault, so that what it caught proves nothing.")
+        print(f"Fail without any fault, so that what they caught proves nothing: {', '.join(failing)}")
     return int(bool(survived or failing))
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.depth import at_depth
 
 from flou.protect.micro.nulls import solver
 from flou.protect.micro.nulls.solve import Nulling, null_cells, null_cells_exactly, violations
@@ -52,7 +53,7 @@ def price(codes, nulling, cost=None):
     return float((((nulling.mask[:, None] >> np.arange(codes.shape[1])) & 1) @ cost * nulling.n).sum())
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(at_depth(10, 30)))
 def test_random_tables_with_nulls_and_costs(seed):
     codes, counts = random_table(
         seed, rows=20 + 30 * (seed % 4), d=1 + seed % 5, nulls=0.15 * (seed % 3), skew=seed % 2 == 0
@@ -63,7 +64,7 @@ def test_random_tables_with_nulls_and_costs(seed):
     check(codes, counts, nulling, full(codes, k))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(at_depth(6, 16)))
 def test_close_to_the_exact_minimum(seed):
     codes, counts = random_table(
         1000 + seed, rows=40, d=3 + seed % 2, values=2 + seed % 5, nulls=0.1 * (seed % 2), skew=True
@@ -76,7 +77,7 @@ def test_close_to_the_exact_minimum(seed):
     assert least <= price(codes, null_cells(codes, counts, k, cost), cost) <= 1.05 * least
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(at_depth(8, 20)))
 def test_requirements_hold_together(seed):
     codes, counts = random_table(seed, rows=60, d=4, values=3 + seed % 4, nulls=0.05 * (seed % 3))
     choices = [
@@ -105,7 +106,7 @@ def test_implied_requirement_costs_nothing():
     assert price(codes, alone) == price(codes, implied)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(at_depth(6, 12)))
 def test_weights(seed):
     codes, counts = random_table(seed, rows=80, d=3, values=4)
     rng = np.random.default_rng(seed)
@@ -170,13 +171,13 @@ def test_too_few_records(solve):
 
 
 def test_same_input_same_output():
-    codes, counts = random_table(3, rows=300, d=5)
+    codes, counts = random_table(3, rows=at_depth(60, 300), d=5)
     first, second = (null_cells(codes, counts, 3) for _ in range(2))
     assert all((getattr(first, f) == getattr(second, f)).all() for f in ("key", "mask", "n"))
 
 
 def test_many_columns_of_many_values():
-    codes, counts = random_table(4, rows=300, d=14, values=3, nulls=0.05)
+    codes, counts = random_table(4, rows=at_depth(100, 300), d=14, values=3, nulls=0.05)
     codes = np.where(codes >= 0, codes * 10**8, -1).astype(np.int32)  # more than 62 bits
     nulling = null_cells(codes, counts, 3)
     check(codes, counts, nulling, full(codes, 3))
@@ -185,7 +186,7 @@ def test_many_columns_of_many_values():
 @pytest.mark.parametrize("cells", [1, 2000, 6000])
 def test_not_all_patterns_fit(monkeypatch, cells):
     monkeypatch.setattr(solver, "TABLE_CELLS", cells)
-    codes, counts = random_table(6, rows=300, d=6, values=3, nulls=0.1, skew=True)
+    codes, counts = random_table(6, rows=at_depth(100, 300), d=6, values=3, nulls=0.1, skew=True)
     nulling = null_cells(codes, counts, 3)
     check(codes, counts, nulling, full(codes, 3))
 

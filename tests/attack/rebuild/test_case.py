@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.depth import at_depth
 
 import flou
 from flou.attack.table.rebuild.case import Case, read_case
@@ -78,7 +79,7 @@ PROTECTIONS = [None, flou.protect.RandomRounding(base=3), flou.protect.Rounding(
 
 
 @pytest.mark.parametrize("protection", PROTECTIONS, ids=["raw", "random", "conventional"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(at_depth(2, 4)))
 def test_likelihood_is_that_of_tables_made_anew(protection: Any, seed: int) -> None:
     true = people(14, seed)
     shown = published(true, protection)

@@ -35,6 +35,7 @@ def populations(how, n_populations, *, seed=0):
         yield codes, prior, truth, publish(truth, rows, MECHANISMS[how], rng)
 
 
+@pytest.mark.deep("the posterior of 120 populations")
 @pytest.mark.parametrize("how", sorted(MECHANISMS))
 def test_confidences_are_true_as_often_as_they_say(how):
     bands = [(0.02, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 0.98)]

@@ -18,6 +18,7 @@ from keyed_tables import (
     log_chance,
     publish,
 )
+from tests.depth import at_depth
 
 import flou
 from flou.attack.table.rebuild.case import read_case
@@ -42,7 +43,7 @@ def published(which: str, how: str, seed: int):
     return publish(people, DIMS[which], PROTECTIONS[how], seed), people
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(at_depth(1, 3)))
 @pytest.mark.parametrize("how", PROTECTIONS)
 @pytest.mark.parametrize("which", DIMS)
 def test_the_likelihood_counts_each_set_of_people_once(which, how, seed):
@@ -69,7 +70,7 @@ def test_the_likelihood_counts_each_set_of_people_once(which, how, seed):
     assert differs or which == "no crossing"  # where each row alone would be wrong
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(at_depth(1, 3)))
 @pytest.mark.parametrize("how", PROTECTIONS)
 @pytest.mark.parametrize("which", DIMS)
 def test_confidences_are_those_of_enumeration(which, how, seed):
@@ -87,7 +88,7 @@ def test_confidences_are_those_of_enumeration(which, how, seed):
     assert all(problem.log_likelihood(x) > -np.inf for x in found.solutions(10_000))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(at_depth(2, 4)))
 @pytest.mark.parametrize("how", PROTECTIONS)
 @pytest.mark.parametrize("which", ["one table", "two tables"])
 def test_one_unknown_value_is_weighed_by_sets_of_people(which, how, seed):
@@ -115,7 +116,7 @@ def test_one_unknown_value_is_weighed_by_sets_of_people(which, how, seed):
     assert weighed >= len(origins) * len(universe.sizes)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(at_depth(2, 4)))
 @pytest.mark.parametrize("how", PROTECTIONS)
 @pytest.mark.parametrize("which", DIMS)
 def test_the_likeliest_population_is_that_of_enumeration(which, how, seed):
@@ -205,6 +206,7 @@ def surplus_of_truth(n_populations: int):
     return surplus, np.sqrt(variance), n_records
 
 
+@pytest.mark.deep("the posterior of 160 populations")
 def test_confidences_are_true_as_often_as_they_say_if_sets_of_people_have_keys_of_their_own(monkeypatch):
     looked_up = TransitionMatrix.deviations
 
@@ -221,6 +223,7 @@ def test_confidences_are_true_as_often_as_they_say_if_sets_of_people_have_keys_o
     assert 0.15 * n_records[1:4].sum() > 4.7 * np.sqrt((deviation[1:4] ** 2).sum())
 
 
+@pytest.mark.deep("the posterior of 160 populations")
 def test_confidences_are_nearly_true_with_sums_of_keys():
     # Sums of keys are independent pair by pair alone: what they tell together is not used, and confidences are off by
     # 0.03 or so, towards a half.

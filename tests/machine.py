@@ -1,0 +1,27 @@
+"""What a test run asks of the machine: one thread a worker, and compiled kernels from a cache of their own.
+
+Two workers with two threads each would wait for each other. Numba notices a change of the file that a kernel stands
+in, and none of the kernels that it calls: so every state of the sources has its own cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+_THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def kernel_cache(project: Path) -> Path:
+    """The cache folder for the sources as they are: it changes with any module that compiles something."""
+    sources = sorted(p for p in (project / "src").rglob("*.py") if b"numba" in p.read_bytes())
+    key = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
+    return project / ".numba_cache" / key
+
+
+def set_up(project: Path) -> None:
+    """Say so in the environment, before anything reads it; what is set already stays."""
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache(project)))

@@ -5,20 +5,41 @@ A new method adds one line to `EXAMPLES`; every check then runs on it.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from tests.depth import DEEP
 
 import flou
 from flou.engine.method import Method, RiskMeasure
+from flou.engine.plan_schema import plan_schema
 from flou.engine.result import RiskResult
 from flou.risk.micro.frequency import MISSING
 
 KEYS = ["region", "sex", "age"]
 #: Tests on Spark run in one process, so that they share one session.
 SPARK = pytest.param("spark", marks=pytest.mark.xdist_group("spark"))
+
+
+def crossed(examples: list[Any], engines: Sequence[Any], *, full: Sequence[str] = ("polars",)) -> list[Any]:
+    """Examples with engines: on `full` all of them; on another, every day, the first example of each method.
+
+    Whatever an engine does differently, it does for any parameters: rows come in and go out in one place each.
+    """
+    out = []
+    for example in examples:
+        for engine in engines:
+            name, marks = (engine, ()) if isinstance(engine, str) else (engine.values[0], engine.marks)
+            if DEEP or name in full or re.search(r"-0($|-)", example.id):
+                out.append(pytest.param(*example.values, name, id=f"{example.id}-{name}", marks=marks))
+    return out
+
 
 _K = flou.risk.KAnonymity
 _ONES = {"A": "north", "B": "north", "C": "south", "É": "south"}
@@ -405,3 +426,9 @@ def published(release: flou.Release) -> pl.DataFrame:
     # pandas has no gaps in whole numbers: there a float that holds nothing else is one
     whole = [c for c, t in out.schema.items() if t.is_float() and (out[c] == out[c].round()).all()]
     return out.with_columns(pl.col(whole).cast(pl.Int64)).sort(out.columns, nulls_last=True)
+
+
+@cache
+def plan_validator() -> Any:
+    """Checks plan files against their JSON Schema."""
+    return jsonschema.validators.validator_for(plan_schema())(plan_schema())

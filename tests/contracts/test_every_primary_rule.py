@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.contracts.cases import SPARK, native
+from tests.contracts.cases import SPARK, crossed, native
 from tests.contracts.table_cases import EXAMPLES, SECRET
 
 import flou
@@ -106,8 +106,7 @@ def test_order_of_records_and_names_are_irrelevant(rule: PrimaryRule) -> None:
     assert once.by_cell.equals(again.by_cell)
 
 
-@pytest.mark.parametrize("engine", ["polars-lazy", "duckdb", SPARK])
-@pytest.mark.parametrize("rule", ALL)
+@pytest.mark.parametrize("rule, engine", crossed(ALL, ["polars-lazy", "duckdb", SPARK]))
 def test_equal_on_every_engine(rule: PrimaryRule, engine: str) -> None:
     assert rule.measure(table(engine)).to_dict() == rule.measure(table()).to_dict()
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.contracts.cases import SPARK, native
+from tests.contracts.cases import SPARK, crossed, native
 from tests.contracts.table_cases import EXAMPLES, SECRET
 
 import flou
@@ -85,8 +85,7 @@ def test_order_of_records_is_irrelevant(method: Any) -> None:
     assert run(method, released(frame=frame)).to_dict() == shuffled.to_dict()
 
 
-@pytest.mark.parametrize("engine", ["polars-lazy", "duckdb", SPARK])
-@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("method, engine", crossed(ALL, ["polars-lazy", "duckdb", SPARK]))
 def test_equal_on_every_engine(method: Any, engine: str) -> None:
     assert run(method, released(engine), people(engine)).to_dict() == run(method, released()).to_dict()
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from tests.contracts.cases import SPARK, native, rows
+from tests.contracts.cases import SPARK, crossed, native, plan_validator, rows
 from tests.contracts.table_cases import (
     BAD_PARAMETERS,
     EXAMPLES,
@@ -30,7 +30,7 @@ import flou
 from flou.engine import registry
 from flou.engine.attack import Attack
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
-from flou.engine.plan_schema import method_schema, plan_schema
+from flou.engine.plan_schema import method_schema
 
 ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]
 PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]
@@ -38,6 +38,7 @@ PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]
 MOVING = [p for p in PROTECTIONS if p.values[0].name() not in WITHHOLDS]  # type: ignore[union-attr]
 #: Those whose draws follow from the secret, or that draw nothing: the others draw from the operating system.
 REPLAYED = [p for p in PROTECTIONS if not p.values[0].draws_from_system]  # type: ignore[union-attr]
+ENGINES = ["pandas", "pyarrow", "polars-lazy", "duckdb", SPARK]
 KINDS = ["one", "all cells", "nested", "set"]
 ON_KINDS = [
     pytest.param(p.values[0], kind, id=f"{p.id}-{kind}")
@@ -86,7 +87,7 @@ def test_plan_round_trip(method: Method) -> None:
     assert flou.Plan.from_toml(plan.to_toml()) == plan
     table = method.to_table()
     jsonschema.validate(table, method_schema(type(method)))
-    jsonschema.validate({"flou": 1, method.stage: [table]}, plan_schema())
+    plan_validator().validate({"flou": 1, method.stage: [table]})
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -194,8 +195,7 @@ def test_lists_that_hang_on_the_records_are_refused(method: Protection) -> None:
             method.protect(data)
 
 
-@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars-lazy", "duckdb", SPARK])
-@pytest.mark.parametrize("method", [p for p in PROTECTIONS if p not in REPLAYED])
+@pytest.mark.parametrize("method, engine", crossed([p for p in PROTECTIONS if p not in REPLAYED], ENGINES))
 def test_draws_from_the_system_work_alike_on_every_engine(method: Protection, engine: str) -> None:
     """Figures differ; the cells, what is spent and what is promised do not."""
     ours, theirs = tables_for(method, engine), tables_for(method)
@@ -206,8 +206,7 @@ def test_draws_from_the_system_work_alike_on_every_engine(method: Protection, en
     assert list(map(str, found.guarantees)) == list(map(str, expected.guarantees))
 
 
-@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars-lazy", "duckdb", SPARK])
-@pytest.mark.parametrize("method", REPLAYED)
+@pytest.mark.parametrize("method, engine", crossed(REPLAYED, ENGINES))
 def test_protect_is_equal_on_every_engine(method: Protection, engine: str) -> None:
     ours, theirs = tables(engine), tables()
     for kind in KINDS if method.name() not in WITHHOLDS else KINDS[:-1]:
@@ -255,9 +254,8 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("engine", ["polars", "pandas", "duckdb"])
+@pytest.mark.parametrize("method, engine", crossed(PROTECTIONS, ["polars", "pandas", "duckdb"]))
 @pytest.mark.parametrize("kind", list(DEGENERATE))
-@pytest.mark.parametrize("method", PROTECTIONS)
 def test_degenerate_data(method: Protection, kind: str, engine: str) -> None:
     data = flou.Microdata(native(DEGENERATE[kind], engine), **TABLE_ROLES)
     with contextlib.suppress(flou.FlouError):  # anything else fails the test

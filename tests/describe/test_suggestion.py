@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flou
@@ -166,7 +166,6 @@ _CODES = st.integers(1, 6).flatmap(
 _TEXTS = st.lists(st.sampled_from(["a", "b", "c", "other", "*", "12", "x y", "é"]), min_size=1, max_size=60)
 
 
-@settings(deadline=None)
 @given(st.one_of(_NUMBERS, _DATES, _CODES, _TEXTS))
 def test_every_level_is_made_of_the_one_below(values: list[Any]) -> None:
     hierarchy = Hierarchy.suggest(people_of(values), "x")

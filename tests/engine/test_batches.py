@@ -143,6 +143,7 @@ def big(tmp_path: Path) -> Iterator[Path]:
     return folder
 
 
+@pytest.mark.deep("six million records on disk")
 def test_a_file_larger_than_the_memory_budget_is_sorted_and_written(big: Path, tmp_path: Path) -> None:
     code = """
 import resource, sys, flou

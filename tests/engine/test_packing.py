@@ -9,9 +9,10 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from tests.depth import examples
 
 import flou
 from flou.engine import native
@@ -33,7 +34,7 @@ def counted(frame: pl.DataFrame, columns: list[str], weight: str | None = None) 
     return found.sort(columns, nulls_last=True)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.tuples(VALUES, VALUES, st.integers(1, 50)), min_size=1, max_size=40))
 def test_packed_and_ordinary_counts_agree(rows: list[tuple[Any, ...]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.Int64, "w": pl.Int64}, orient="row")

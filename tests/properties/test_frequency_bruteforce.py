@@ -17,8 +17,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.engine.errors import DataError
@@ -248,9 +249,6 @@ def tables(
     return table
 
 
-slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=False)
-
-
 # ------------------------------------------------------------------------------------ the published examples
 
 SEX = ["Masculin", "Féminin", "Masculin", "Féminin", None, None, None]
@@ -305,7 +303,7 @@ def test_second_published_file_is_3_anonymous(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=100)
+@examples(100)
 @given(table=tables())
 def test_every_mode_equals_brute_force(mode: str, table: Table) -> None:
     agrees_with_brute_force(table, mode)
@@ -355,14 +353,14 @@ def test_many_rules_equal_brute_force(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=30)
+@examples(30)
 @given(table=tables(strata=False))
 def test_a_stratum_that_is_also_a_key(mode: str, table: Table) -> None:
     agrees_with_brute_force(replace(table, by=table.keys[:1]), mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=20)
+@examples(20)
 @given(table=tables(nulls=False))
 def test_without_nulls_every_mode_is_the_plain_count(mode: str, table: Table) -> None:
     cells = table.tuples([*table.keys, *table.by])
@@ -519,7 +517,7 @@ def test_a_null_declared_as_a_modality_is_refused_or_left_out(mode: str) -> None
 
 
 @pytest.mark.parametrize("mode", COMPLETING)
-@settings(slow, max_examples=20, phases=[Phase.generate])
+@settings(examples(20), phases=[Phase.generate])
 @given(table=tables(rules=False), where=st.integers(0, 4))
 def test_a_column_without_a_single_modality_leaves_no_possible_key(mode: str, table: Table, where: int) -> None:
     keys = [*table.keys[:where], "nothing", *table.keys[where:]]
@@ -529,7 +527,7 @@ def test_a_column_without_a_single_modality_leaves_no_possible_key(mode: str, ta
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES) - set(COMPLETING)))
-@settings(slow, max_examples=12)
+@examples(12)
 @given(table=tables(rules=False))
 def test_a_column_without_a_single_modality_is_counted_in_the_other_modes(mode: str, table: Table) -> None:
     empty = replace(table, columns={**table.columns, "nothing": [None] * table.size}, keys=[*table.keys, "nothing"])
@@ -553,7 +551,7 @@ def test_an_undetermined_column_of_any_type(mode: str, kind: type[pl.DataType]) 
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=60)
+@examples(60)
 @given(table=tables(completed=True), data=st.data())
 def test_by_key_and_its_completions(mode: str, table: Table, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.size))
@@ -591,7 +589,7 @@ def test_by_key_and_its_completions(mode: str, table: Table, data: st.DataObject
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=12)
+@examples(12)
 @given(table=tables(completed=True))
 def test_risk_grows_with_k(mode: str, table: Table) -> None:
     expected = brute_force(table, mode)
@@ -606,7 +604,7 @@ def test_risk_grows_with_k(mode: str, table: Table) -> None:
     assert shares == sorted(shares)
 
 
-@settings(slow, max_examples=60)
+@examples(60)
 @given(table=tables(completed=True))
 def test_modes_in_order(table: Table) -> None:
     found = {mode: units(table, mode) for mode in MODES}
@@ -621,7 +619,7 @@ def test_modes_in_order(table: Table) -> None:
             assert f["pessimistic"] == f["optimistic"] == f["orthodox"]
 
 
-@settings(slow, max_examples=30)
+@examples(30)
 @given(table=tables(completed=True, rules=False), data=st.data())
 def test_more_possible_keys_widen_the_bounds_and_rules_narrow_them(table: Table, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(table.keys))
@@ -645,7 +643,7 @@ def test_more_possible_keys_widen_the_bounds_and_rules_narrow_them(table: Table,
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=20)
+@examples(20)
 @given(table=tables(completed=True))
 def test_strata_only_lower_the_frequencies(mode: str, table: Table) -> None:
     whole = units(replace(table, by=[]), mode)
@@ -658,7 +656,7 @@ def test_strata_only_lower_the_frequencies(mode: str, table: Table) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=20)
+@examples(20)
 @given(table=tables(completed=True), data=st.data())
 def test_order_of_rows_columns_modalities_and_rules_is_irrelevant(mode: str, table: Table, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(table.size)))
@@ -674,7 +672,7 @@ def test_order_of_rows_columns_modalities_and_rules_is_irrelevant(mode: str, tab
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=20)
+@examples(20)
 @given(table=tables(completed=True), data=st.data())
 def test_names_of_columns_and_values_are_irrelevant(mode: str, table: Table, data: st.DataObject) -> None:
     renamed: dict[str, dict[Value, Value]] = {}
@@ -701,7 +699,7 @@ def test_names_of_columns_and_values_are_irrelevant(mode: str, table: Table, dat
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=20)
+@examples(20)
 @given(table=tables(completed=True), data=st.data())
 def test_pandas_and_arrow_give_the_same(mode: str, table: Table, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.size))
@@ -714,7 +712,7 @@ def test_pandas_and_arrow_give_the_same(mode: str, table: Table, data: st.DataOb
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=20)
+@examples(20)
 @given(table=tables(completed=True), data=st.data())
 def test_a_scan_gives_the_same(mode: str, table: Table, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.size))
@@ -752,7 +750,7 @@ def test_pandas_integers_made_floats_by_their_nulls(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(slow, max_examples=12)
+@examples(12)
 @given(table=tables(completed=True))
 def test_joined_keeps_the_order_of_the_records(mode: str, table: Table) -> None:
     joined = measure(table, mode).joined()

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.depth import examples
 
 import flou
 from flou.engine.errors import DataError, ParameterError
@@ -36,7 +37,7 @@ def _amounts(n: int, seed: int, **roles: Any) -> flou.Microdata:
     return flou.Microdata(frame, id="pid", others=["amount"], not_applicable={"amount": [-9]}, **roles)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     n=st.integers(60, 300),
     seed=st.integers(0, 10**6),

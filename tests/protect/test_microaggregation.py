@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.protect.micro.microaggregation.centre import mean_of_groups, median_of_groups, mode_of_groups
@@ -26,7 +27,7 @@ def shown(release: flou.Release) -> pl.DataFrame:
     return release.data.to_frame(reveal=True).sort("id")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000), st.integers(2, 4), st.sampled_from(["mdav", "univariate"]))
 def test_groups_keep_size_strata_and_totals(seed: int, size: int, partition: Any) -> None:
     """By hand: every combination in a stratum has its records, and means of a stratum stay."""
@@ -52,7 +53,7 @@ def test_groups_keep_size_strata_and_totals(seed: int, size: int, partition: Any
         assert after[column].to_list() == pytest.approx(before[column].to_list(), abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=25))
 def test_centres_are_those_of_each_group(rows: list[tuple[int, int]]) -> None:
     groups, values = np.array([g for g, _ in rows]), np.array([v / 10 for _, v in rows])

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 from flou.protect.micro.microaggregation import mdav, tree
 from flou.protect.micro.microaggregation.exchange import exchange_members, sum_of_squares
@@ -65,7 +66,7 @@ def test_equal_distances_go_by_row() -> None:
     assert mdav.group_by_mdav(line, 3).tolist() == textbook(line, 3).tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 70), st.integers(1, 3), st.integers(0, 10_000))
 def test_searches_in_a_tree_are_scans(n: int, d: int, seed: int) -> None:
     """Whole coordinates, so that many distances are equal; every other point is taken away."""
@@ -90,7 +91,7 @@ def cuts(values: list[float], k: int) -> float:
     return min((float(np.var(values[:m]) * m) + cuts(values[m:], k) for m in sizes), default=np.inf)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.integers(2, 4), st.data())
 def test_no_cut_of_one_variable_is_better(k: int, data: st.DataObject) -> None:
     whole = st.lists(st.integers(-9, 9), min_size=k, max_size=12)
@@ -109,7 +110,7 @@ def test_one_variable_keeps_its_digits_far_from_zero() -> None:
     assert (group_values(values, 3) == group_values(values + 2.0**40, 3)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(2, 5), st.integers(0, 10_000))
 def test_exchanges_never_raise_the_squares(k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

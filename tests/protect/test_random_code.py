@@ -9,8 +9,9 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.engine.errors import DataError, GuaranteeBrokenError, Infeasible, ParameterError
@@ -34,7 +35,7 @@ def _shown(release: flou.Release) -> dict[str, int]:
     return dict(Counter(release.to_frame()["area"].to_list()))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.integers(1, 60), min_size=3, max_size=12),
     st.integers(2, 50),

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import at_depth, examples
 
 import flou
 from flou.engine.errors import GuaranteeBrokenError
@@ -58,7 +59,6 @@ def test_random_swap_exchanges_values_together_within_groups() -> None:
         assert all(partner[q] == p for p, q in partner.items()), "pairs exchange"
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=60), st.floats(0.01, 1.0), st.integers(0, 1000))
 def test_pairs(members: list[int], share: float, seed: int) -> None:
     groups = np.unique(np.array(members), return_inverse=True)[1].astype(np.int64)
@@ -77,7 +77,7 @@ def test_pairs(members: list[int], share: float, seed: int) -> None:
 def test_everybody_is_as_likely_to_be_swapped() -> None:
     """Over many secrets each record is drawn as often as the share says, and with each partner alike."""
     frame = pl.DataFrame({"pid": range(10), "x": range(10)})
-    n, share = 3000, 0.4
+    n, share = at_depth(600, 3000), 0.4
     seen = np.zeros((10, 10))
     for seed in range(n):
         out = after(P.RandomSwap("x", share=share), frame, secret=seed)["x"].to_numpy()
@@ -131,7 +131,7 @@ def test_rank_swap_keeps_marginals_and_stays_within_reach(reach: float) -> None:
     assert gap.max() > 0.8 * min(reach, 0.9) * 4000, "far partners are drawn too"
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(2, 60), st.integers(1, 60), st.integers(0, 10_000))
 def test_partners_against_the_definition(n: int, reach: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.depth import examples
 
 import flou
 from flou.utility.micro.class_bounds import round_width
@@ -86,7 +87,7 @@ def _of(frame: pl.DataFrame, area: str) -> pl.DataFrame:
     return frame.filter(pl.col("area") == area)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(st.integers(-50, 50) | st.floats(-1e6, 1e6), st.integers(1, 9)), min_size=1, max_size=60),
     st.booleans(),
@@ -418,7 +419,7 @@ METHODS = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(
         st.tuples(

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.attack.table.rebuild.attribute import Attribute
@@ -37,7 +38,7 @@ def alike(a: int, b: int, reach: float) -> bool:
 cells = st.lists(st.integers(0, 11), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(true=cells, other=cells, reach=st.sampled_from([0, 1, 2]), outside=st.integers(0, 2))
 def test_matches_are_those_of_plain_python(true: list[int], other: list[int], reach: int, outside: int) -> None:
     likeness = Likeness.of(PRODUCT, {"age": reach} if reach else {})

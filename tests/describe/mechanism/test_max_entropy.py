@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from tests.depth import examples
 
 from flou.describe.mechanism.max_entropy import smallest_variance, solve_rows
 from flou.engine.errors import Infeasible
@@ -69,7 +70,7 @@ def parameters(draw: st.DrawFn, largest: int) -> tuple[int, float, int]:
     return D, max(least + above, 0.02), js
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(parameters(4))
 def test_another_solver_finds_the_same(drawn: tuple[int, float, int]) -> None:
     """Sequential quadratic programming on the program as it is written, without its dual."""
@@ -98,7 +99,7 @@ def test_another_solver_finds_the_same(drawn: tuple[int, float, int]) -> None:
         assert ours == pytest.approx(found.x, abs=1e-3)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(parameters(25))
 @example((25, 30.0, 4))
 @example((50, 100.0, 10))

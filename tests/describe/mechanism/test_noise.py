@@ -6,9 +6,10 @@ from math import exp, fsum, isfinite, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import laplace
+from tests.depth import examples
 
 from flou.describe.mechanism.noise import GaussianNoise, GeometricNoise, Noise, RoundedLaplace
 from flou.engine.errors import DataError, ParameterError
@@ -29,7 +30,7 @@ def weights(noise: Noise, n: int) -> dict[int, float]:
     return {k: w / total for k, w in raw.items()}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.sampled_from(KINDS), st.floats(0.1, 12.0), st.integers(0, 30))
 def test_chances_are_those_of_the_definition(kind: type[Noise], scale: float, i: int) -> None:
     noise = kind(scale)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.contracts.cases import native
+from tests.depth import examples
 
 import flou
 from flou.describe.table.apriori import Apriori, figures_of, read_apriori, write_apriori
@@ -294,7 +295,7 @@ label = st.text(st.characters(exclude_categories=("Cs",)), max_size=6).filter(la
 number = st.floats(0, 1e12, allow_nan=False)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(label, min_size=1, max_size=4, unique=True), st.data())
 def test_there_and_back(tmp_path_factory: pytest.TempPathFactory, labels: list[str], data: st.DataObject) -> None:
     """Any labels, and anything that can be said at once of a cell, read back the same."""

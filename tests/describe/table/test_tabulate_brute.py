@@ -14,8 +14,9 @@ from unittest.mock import patch
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 from tests.describe.table.by_hand import (
     DIMS,
     Dim,
@@ -104,7 +105,7 @@ def close(value: float, true: Any, room: float) -> bool:
 
 
 @given(files, layouts(), ways)
-@settings(max_examples=150)
+@examples(150)
 def test_counts_and_keys(rows: list[Record], layout: Any, way: str) -> None:
     dims, margins, asked = layout
     with margins_by(way):
@@ -125,7 +126,7 @@ def _n_nodes(rows: list[Record], dims: list[Dim], margins: list[bool]) -> int:
 
 
 @given(files, layouts(), st.integers(0, 5), st.booleans(), ways)
-@settings(max_examples=150)
+@examples(150)
 def test_sums_weights_and_largest(rows: list[Record], layout: Any, most: int, weighted: bool, way: str) -> None:
     dims, margins, asked = layout
     weight = "w" if weighted else None
@@ -158,7 +159,7 @@ def test_sums_weights_and_largest(rows: list[Record], layout: Any, most: int, we
 
 
 @given(files, layouts(), st.integers(0, 4))
-@settings(max_examples=100)
+@examples(100)
 def test_holdings_are_merged_in_every_margin(rows: list[Record], layout: Any, most: int) -> None:
     dims, margins, asked = layout
     table = keyed(rows).tabulate(
@@ -187,7 +188,7 @@ DECLARED: dict[str, list[Any]] = {"age": [0, 4, 5, 9, 10, 17, 23, 30], "sex": ["
 
 
 @given(files, layouts(), st.lists(st.sampled_from(RULES), max_size=5), ways)
-@settings(max_examples=150)
+@examples(150)
 def test_all_cells_and_structural_zeros(rows: list[Record], layout: Any, rules: list[Any], way: str) -> None:
     dims, margins, asked = layout
     data = keyed(rows, modalities=DECLARED, incoherent=rules)
@@ -210,7 +211,7 @@ def test_all_cells_and_structural_zeros(rows: list[Record], layout: Any, rules: 
 
 
 @given(files, layouts())
-@settings(max_examples=50)
+@examples(50)
 def test_every_cell_is_found_by_its_labels(rows: list[Record], layout: Any) -> None:
     dims, margins, asked = layout
     table = keyed(rows).tabulate([d.text for d in dims], margins=asked)
@@ -222,7 +223,7 @@ def test_every_cell_is_found_by_its_labels(rows: list[Record], layout: Any) -> N
 
 
 @given(files, layouts(), st.randoms(use_true_random=False))
-@settings(max_examples=30)
+@examples(30)
 def test_the_order_of_records_does_not_matter(rows: list[Record], layout: Any, random: Any) -> None:
     dims, _, asked = layout
     other = list(rows)

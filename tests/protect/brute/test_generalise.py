@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 from tests.protect.brute.exhaustive import (
     LIMITS,
     QUALITIES,
@@ -130,7 +131,7 @@ def test_optimum_on_random_tables(block: int) -> None:
             raise
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.randoms(use_true_random=False))
 def test_optimum_on_drawn_tables(rng: random.Random) -> None:
     check_optimal(rng)

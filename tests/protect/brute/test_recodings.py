@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 from tests.protect.brute.exhaustive import (
     LIMITS,
     QUALITIES,
@@ -84,7 +85,7 @@ def test_local_recoding_on_random_tables(block: int) -> None:
     seeds(check_local, range(block * 30, block * 30 + 30))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.randoms(use_true_random=False))
 def test_local_recoding_on_drawn_tables(rng: random.Random) -> None:
     check_local(rng)
@@ -115,7 +116,7 @@ def test_mondrian_on_random_tables(block: int) -> None:
     seeds(check_mondrian, range(block * 40, block * 40 + 40))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.randoms(use_true_random=False))
 def test_mondrian_on_drawn_tables(rng: random.Random) -> None:
     check_mondrian(rng)

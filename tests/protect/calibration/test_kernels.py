@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
+from tests.depth import examples
 
 from flou.protect.micro.calibration import nearest
 from flou.protect.micro.calibration.clash import find_clash
@@ -113,7 +114,7 @@ def test_raking_is_proportional_fitting(seed: int) -> None:
     assert np.allclose(d * solve_dual(patterns, totals, Raking()).ratios[patterns.place], w, rtol=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.integers(0, 10**6), st.integers(5, 60), st.integers(0, 2), st.sampled_from(DISTANCES))
 def test_totals_are_met_within_the_bounds(seed: int, n: int, numeric: int, distance: Distance) -> None:
     case = random_case(seed, n, numeric)
@@ -127,7 +128,7 @@ def test_totals_are_met_within_the_bounds(seed: int, n: int, numeric: int, dista
     assert (ratios <= distance.high).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.sampled_from(DISTANCES))
 def test_design_weights_stay_where_they_meet_the_totals(seed: int, distance: Distance) -> None:
     patterns = group_patterns(*random_case(seed, 20, 1))

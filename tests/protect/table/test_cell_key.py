@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.contracts.table_cases import SECRET, keyed
+from tests.depth import examples
 
 import flou
 from flou.describe.table.cells import Published
@@ -119,7 +120,7 @@ def test_weighted_estimates_are_scaled_by_their_contributors() -> None:
     assert METHOD.protect(keyed().tabulate(["region"])).data.mechanism == METHOD.mechanism
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     counts=st.lists(st.integers(0, 40), min_size=1, max_size=60),
     seed=st.integers(0, 2**32 - 1),

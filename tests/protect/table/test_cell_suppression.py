@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 from tests.protect.table.intruder import Dims, Intruder, Key, contributions, key_of, lone_cells, others_part, text_of
 
 import flou
@@ -75,7 +76,7 @@ def _asked(inside: Sequence[Mapping[str, Any]], rule: str, size: int, who: str, 
     return (min(level, total), level) if level > 1e-9 * total else (0.0, 0.0)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 10**6),
     n=st.sampled_from([5, 12, 25, 50]),

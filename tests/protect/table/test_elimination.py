@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
+from tests.depth import examples
 from tests.protect.table.exact_ranks import publish_in_turn, told
 
 import flou
@@ -121,7 +122,7 @@ def drawn(seed: int) -> tuple[flou.Table, Flags, NDArray[np.int64], Flags, list[
     return table, primary, candidates, published, [np.array(cells) for cells in alone.values()]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 10**6))
 def test_the_pattern_is_the_one_of_the_definition(seed: int) -> None:
     table, primary, candidates, published, known = drawn(seed)
@@ -139,7 +140,7 @@ def test_the_pattern_is_the_one_of_the_definition(seed: int) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 10**6), share=st.floats(0.1, 0.9))
 def test_what_follows_is_found(seed: int, share: float) -> None:
     table, _, _, _, known = drawn(seed)

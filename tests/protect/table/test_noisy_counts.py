@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from tests.depth import at_depth, examples
 
 import flou
 from flou.describe.mechanism.noise import GaussianNoise, GeometricNoise
@@ -68,7 +69,7 @@ def test_one_record_changes_as_many_figures_as_are_paid_for(kind: dict[str, Any]
     assert count_queries(whole) == most
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=5),
     st.floats(0.01, 20.0),
@@ -119,8 +120,8 @@ def test_gaussian_scale_against_the_conversion_of_bun_and_steinke() -> None:
 def test_noise_is_distributed_as_the_mechanism_says(
     method: flou.protect.NoisyCounts, mechanism: Any, count: int
 ) -> None:
-    """Chi-square over 200,000 draws; the threshold is passed by chance once in a hundred million times."""
-    n = 200_000
+    """Chi-square over many draws; the threshold is passed by chance once in a hundred million times."""
+    n = at_depth(50_000, 200_000)
     release = method.protect(flat(n, count))
     held = release.data.mechanism
     assert held == mechanism if mechanism is not None else isinstance(held, GaussianNoise)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.describe.mechanism.unchanged import Unchanged
@@ -129,7 +130,7 @@ def test_uniform_prior_needs_no_counts_and_says_how_far_it_reaches() -> None:
     s=st.integers(2, 9),
     prior=st.sampled_from(["empirical", "uniform", "poisson"]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_posterior_is_a_distribution(counts: dict[int, int], triple: Any, s: int, prior: Any) -> None:
     found = C(s=s, prior=prior).measure(T(*triple), counts=frame(counts))
     assert 0 <= found.value <= 1

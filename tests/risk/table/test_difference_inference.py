@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.describe.mechanism.mechanism import Mechanism
@@ -47,7 +48,7 @@ def enumerated(matrix: Mechanism, cells: list[tuple[int, int]], inside: set[int]
     triple=st.sampled_from([(2, 2.0, 0), (3, 2.0, 1), (4, 4.0, 2)]),
     shown=st.sets(st.integers(-4, 6), min_size=1),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_pair_enumerated(cells: list[tuple[int, int]], triple: Any, shown: set[int]) -> None:
     matrix = T(*triple)
     try:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.depth import examples
 
 import flou
 from flou.engine.errors import DataError
@@ -73,7 +74,7 @@ def test_a_group_no_larger_than_the_outsiders() -> None:
     assert asked(Rule("health", outsiders=1), both) == {("p", "x"): (1, 1), ("p", "y"): (1, 1)}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(counts=st.lists(st.integers(0, 3), min_size=6, max_size=6).filter(any), outsiders=st.integers(0, 3))
 def test_more_outsiders_never_free_a_cell(counts: list[int], outsiders: int) -> None:
     table = table_of(np.array(counts).reshape(2, 3))
@@ -82,7 +83,7 @@ def test_more_outsiders_never_free_a_cell(counts: list[int], outsiders: int) -> 
     assert {c for c, (low, _) in fewer.items() if low} <= {c for c, (low, _) in more.items() if low}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(counts=st.lists(st.integers(0, 4), min_size=6, max_size=6).filter(any), outsiders=st.integers(0, 2))
 def test_groups_one_by_one(counts: list[int], outsiders: int) -> None:
     held = np.array(counts).reshape(2, 3)

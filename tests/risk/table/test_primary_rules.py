@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.engine.errors import DataError, ParameterError
@@ -79,7 +80,7 @@ AMOUNT_RULES = [
 
 @pytest.mark.parametrize("kind", ["records", "holding", "weight"])
 @pytest.mark.parametrize("rule", AMOUNT_RULES, ids=lambda r: r.label)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(records=RECORDS)
 def test_amounts_by_definition(rule: PrimaryRule, kind: str, records: list[tuple[Any, ...]]) -> None:
     table = table_of(records, kind)
@@ -95,7 +96,7 @@ def test_amounts_by_definition(rule: PrimaryRule, kind: str, records: list[tuple
 
 
 @pytest.mark.parametrize("kind", ["records", "holding", "weight"])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records=RECORDS, n=st.integers(2, 6))
 def test_thresholds_by_definition(kind: str, records: list[tuple[Any, ...]], n: int) -> None:
     table = table_of(records, kind)
@@ -119,7 +120,7 @@ def test_thresholds_by_definition(kind: str, records: list[tuple[Any, ...]], n: 
             assert found.levels["value"].upper[cell] == found.levels["value"].lower[cell] == pytest.approx(value / 10)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records=RECORDS, small=st.integers(1, 98), more=st.integers(1, 98))
 def test_stricter_parameters_never_free_a_cell(records: list[tuple[Any, ...]], small: int, more: int) -> None:
     low, high = min(small, more), max(small, more)
@@ -138,7 +139,7 @@ def test_stricter_parameters_never_free_a_cell(records: list[tuple[Any, ...]], s
                 assert (levels.upper <= many.levels[figure].upper * (1 + 1e-12)).all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(records=RECORDS, chosen=st.sets(st.integers(0, len(AMOUNT_RULES) - 1)))
 def test_more_rules_never_free_a_cell(records: list[tuple[Any, ...]], chosen: set[int]) -> None:
     table = table_of(records, "records")
@@ -150,7 +151,7 @@ def test_more_rules_never_free_a_cell(records: list[tuple[Any, ...]], chosen: se
         assert (some.levels["value"].upper <= all_of_them.levels["value"].upper).all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(records=RECORDS, p=st.integers(1, 99))
 def test_pq_without_prior_knowledge_is_p_percent(records: list[tuple[Any, ...]], p: int) -> None:
     for kind in ("records", "holding", "weight"):
@@ -213,7 +214,7 @@ def test_gains_and_losses() -> None:
     assert level(R.Threshold(3), amounts([100.0, -100.0])) == (True, 10, 10), "of the largest, where the sum is 0"
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(x=st.lists(st.integers(-50, 50), min_size=1, max_size=8))
 def test_signs_never_free_a_cell(x: list[int]) -> None:
     """What is sensitive when all amounts are taken by their size is so with their signs."""

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.describe.table.argus.hrc import HrcLine, hierarchy_from_hrc, hrc_text, lines_of_dimension, read_hrc, write_hrc
@@ -105,7 +106,7 @@ def test_dimensions() -> None:
 code = st.text(st.characters(categories=("L", "N", "P"), exclude_characters='"@'), min_size=1, max_size=4)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.tuples(code, st.integers(1, 4)), min_size=1, max_size=12, unique_by=lambda x: x[0]))
 def test_there_and_back(tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, int]]) -> None:
     """Any tree: its lines are read as they were written."""

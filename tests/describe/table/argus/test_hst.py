@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.describe.table.apriori import Apriori
@@ -111,7 +112,7 @@ def test_what_a_list_has_no_place_for(tmp_path: Path) -> None:
 amount = st.floats(1e-9, 1e15)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data(), st.sampled_from([",", ";", "\t"]))
 def test_there_and_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, separator: str) -> None:
     said = Apriori.none(TABLE.n_cells)

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.describe.table.apriori import Apriori
@@ -142,7 +143,7 @@ def test_records_that_the_format_cannot_hold(tmp_path: Path) -> None:
 value = st.text(st.characters(categories=("L", "N", "P", "S"), exclude_characters='",'), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(
         st.tuples(value, st.integers(-(10**12), 10**12), st.floats(-1e12, 1e12), st.floats(0, 1e6)),

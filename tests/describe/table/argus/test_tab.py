@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.depth import examples
 
 import flou
 from flou.describe.table.apriori import Apriori
@@ -251,7 +252,7 @@ label = st.text(
 amount = st.floats(0, 1e15, allow_nan=False, width=64)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.data())
 def test_any_table_there_and_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Ragged hierarchies, any labels and amounts, cells left out: the table and what is said of it come back."""

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.depth import examples
 from tests.protect.table.intruder import Dims, Intruder, contributions, key_of, lone_cells, others_part, text_of
 
 import flou
@@ -53,7 +54,7 @@ def _public(table: flou.Table, hidden: Mask) -> list[dict[str, Any]]:
     return lines
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     shape=st.sampled_from(sorted(SHAPES)),

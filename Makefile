@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= out/demo
 
-.PHONY: demo test faults check format bench docs wheel clean
+.PHONY: demo test test-deep faults check format bench docs wheel clean
 
 # The environment for work on Flou, with every optional engine that the tests use.
 $(VENV)/.dev: pyproject.toml constraints.txt
@@ -24,8 +24,14 @@ demo: $(VENV)/.user
 	$(BIN)/flou demo --out $(OUT) --replace
 	@echo "Open $(OUT)/internal/report.en.html in a browser."
 
+# Every day: some minutes. A test that takes longer is left to `make test-deep`, which draws more examples as well.
 test: $(VENV)/.dev
+	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup $(ARGS)
+
+test-deep: $(VENV)/.dev
+	$(BIN)/python -m tests.compile_kernels
+	FLOU_TESTS=deep $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup $(ARGS)
 
 # Plant small defects, one by one, and see that a test notices each.
 faults: $(VENV)/.dev
@@ -50,4 +56,4 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m build --wheel --outdir dist
 
 clean:
-	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist out .numba_cache .pytest_cache .mypy_cache .ruff_cache

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 
+#: Marks of a module that holds kernels: it compiles them itself, or borrows the decorator.
+_COMPILES = re.compile(rb"njit|compiled")
 _THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def kernel_cache(project: Path) -> Path:
     """The cache folder for the sources as they are: it changes with any module that compiles something."""
-    sources = sorted(p for p in (project / "src").rglob("*.py") if b"numba" in p.read_bytes())
+    sources = sorted(p for p in (project / "src").rglob("*.py") if _COMPILES.search(p.read_bytes()))
     key = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
     return project / ".numba_cache" / key
 

@@ -22,10 +22,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,10 @@ def blocks(page: Path) -> list[Block]:
 
 
 def run_page(page: Path, folder: Path, *, deep: bool = True) -> Iterator[Printed]:
-    """Run the blocks of a page in `folder`, the current one; give what was printed where the page shows it."""
+    """Run the blocks of a page in `folder`, the current one; give what was printed where the page shows it.
+
+    In depth each command has a process of its own; else they run in this one, which saves a second each.
+    """
     shutil.copytree(ROOT / "examples", folder / "examples")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
@@ -110,7 +114,7 @@ def run_page(page: Path, folder: Path, *, deep: bool = True) -> Iterator[Printed
             if block.shown is not None:
                 yield Printed(page, block, _stripped(block.shown.text), got)
         elif block.kind == "console":
-            yield from _run_console(page, block)
+            yield from _run_console(page, block, _in_a_process if deep else _here)
         elif block.kind == "toml" and block.text.startswith("flou = "):
             _load_toml(page, block, folder)
 
@@ -124,7 +128,7 @@ def _run_python(page: Path, block: Block, names: dict[str, Any]) -> str:
     return _stripped(out.getvalue())
 
 
-def _run_console(page: Path, block: Block) -> Iterator[Printed]:
+def _run_console(page: Path, block: Block, flou_command: Callable[[list[str]], Ended]) -> Iterator[Printed]:
     commands: list[tuple[str, list[str]]] = []
     for line in block.text.replace("\\\n", " ").splitlines():
         if line.startswith("$ "):
@@ -137,7 +141,7 @@ def _run_console(page: Path, block: Block) -> Iterator[Printed]:
         found = _EXIT.search(command)
         wanted = int(found[1]) if found else 0
         arguments = shlex.split(_EXIT.sub("", command))
-        done = _flou(arguments[1:])
+        done = flou_command(arguments[1:])
         if done.returncode != wanted:
             raise SnippetError(
                 f"{page}:{block.first_line}: `{command}` ended with {done.returncode}, not {wanted}.\n{done.stderr}"
@@ -146,14 +150,49 @@ def _run_console(page: Path, block: Block) -> Iterator[Printed]:
             yield Printed(page, block, _stripped("\n".join(shown)), _stripped(done.stdout))
 
 
-def _flou(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def _environment() -> dict[str, str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("FLOU_")}
+    return {**clean, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+def _in_a_process(arguments: list[str]) -> Ended:
+    """Run the installed command."""
     program = Path(sys.executable).with_name("flou.exe" if os.name == "nt" else "flou")
-    return subprocess.run(
-        [str(program), *arguments],
-        env={**clean, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+    done = subprocess.run(
+        [str(program), *arguments], env=_environment(), capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def _here(arguments: list[str]) -> Ended:
+    """Run the command in this process, which has loaded everything already."""
+    from flou.cli.main import main as command
+
+    before, argv, handler = dict(os.environ), sys.argv, signal.getsignal(signal.SIGTERM)
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    os.environ.clear()
+    os.environ.update(_environment())
+    sys.argv = ["flou", *arguments]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            command()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        sys.argv = argv
+        signal.signal(signal.SIGTERM, handler)
+    return Ended(code, out.getvalue(), err.getvalue())
 
 
 def _load_toml(page: Path, block: Block, folder: Path) -> None:

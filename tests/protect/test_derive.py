@@ -175,6 +175,14 @@ def test_a_copy_made_before_a_later_step_hides_the_original_is_refused(rule: str
         flou.Plan([copied, flou.protect.TopCode("resources", quantile=0.9)]).protect(people, secret=1)
 
 
+def test_a_copy_of_a_column_that_a_later_step_turns_into_text_is_refused() -> None:
+    """The file shows bands of ages, and every age under another name."""
+    bands = {"age": flou.Hierarchy.bands(10)}
+    people = flou.Microdata(pl.DataFrame({"age": [i % 60 for i in range(300)]}), keys=["age"], hierarchies=bands)
+    with pytest.raises(GuaranteeBrokenError, match="nothing that a later step hides stands in a derived column"):
+        flou.Plan([Derive("copy = age"), flou.protect.Recode("age", level=1)]).protect(people, secret=1)
+
+
 def test_a_rule_without_originals_promises_nothing_about_ratios() -> None:
     release = flou.protect.Derive("tax = 0.2 * resources", unit=1).protect(flou.datasets.apa(500), secret=1)
     assert not any("ratios" in str(proof) for proof in release.guarantees)

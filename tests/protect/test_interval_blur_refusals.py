@@ -59,6 +59,14 @@ def test_classes_must_have_somebody_and_cover_everybody() -> None:
     _refused(IntervalBlur("amount", breaks=[150, 200, 400]), data, DataError, "do not cover.*below")
 
 
+def test_a_given_class_has_min_records_or_is_refused() -> None:
+    blur = IntervalBlur("amount", breaks=[0, 50, 400], given=["x"], min_records=12)
+    rest = np.random.default_rng(3).uniform(100, 400, 400)
+    few, enough = (np.where(np.arange(400) < n, np.arange(400) + 1.0, rest) for n in (11, 12))
+    _refused(blur, _data(amount=few), DataError, r"class 0 to 50 \(11\): a class needs min_records = 12")
+    assert blur.protect(_data(amount=enough), secret=1).guarantees
+
+
 def test_a_class_that_shows_one_value_hides_nothing() -> None:
     """Ages in classes of one year would be the ages themselves, under the promise that they are not."""
     rng = np.random.default_rng(4)

@@ -161,6 +161,14 @@ def test_a_later_step_that_breaks_the_promise_is_found() -> None:
     assert flou.Plan([drop, Micro("x")]).protect(data, secret=1).data.n_records == 5
 
 
+def test_a_later_null_that_leaves_a_rare_combination_is_found() -> None:
+    """Nulls in x hide who has z = "b", and two records alone show y = 1 without an x."""
+    data = file({"x": [1.0] * 4 + [9.0] * 4, "y": [1.0] * 8, "z": ["a", "a", "a", "b"] * 2}, keys=["x", "z"])
+    nulls = flou.protect.LocalSuppression(k=2, importance={"z": 9})
+    with pytest.raises(flou.FlouError, match="does not hold on the output: 2 violations"):
+        flou.Plan([Micro(["x", "y"]), nulls]).protect(data, secret=1)
+
+
 def test_exchanges_lower_the_loss() -> None:
     rng = np.random.default_rng(0)
     data = file({"x": rng.normal(size=900), "y": rng.normal(size=900)})

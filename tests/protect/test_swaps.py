@@ -88,6 +88,16 @@ def test_everybody_is_as_likely_to_be_swapped() -> None:
     assert (np.abs(off - each) < 5 * np.sqrt(each)).all()
 
 
+def test_within_groups_too_everybody_is_as_likely_to_be_swapped() -> None:
+    """Who is exchanged depends on the secret, not on the place in the group."""
+    frame = pl.DataFrame({"pid": range(20), "x": range(20), "g": ["A", "B"] * 10})
+    n, share = 100, 0.4
+    swapped = np.zeros(20)
+    for seed in range(n):
+        swapped += (after(P.RandomSwap("x", share=share, by="g"), frame, secret=seed)["x"] != frame["x"]).to_numpy()
+    assert (np.abs(swapped - n * share) < 5 * np.sqrt(n * share * (1 - share))).all()
+
+
 def test_the_share_is_secret() -> None:
     frame = file(500)
     method = P.RandomSwap(["income"], share=0.1234)

@@ -128,6 +128,14 @@ def test_small_categories_of_the_frame_are_refused_by_name() -> None:
         flou.Plan([sample, Calibrate(frame_totals="amount")]).protect(data(few), secret=2)
 
 
+def test_heavy_records_do_not_make_a_category_of_the_frame_large() -> None:
+    """Two records of weight 50 stand for 100 people, and still the total tells of these two."""
+    frame = small().with_columns(zone=pl.Series(["N"] * 38 + ["lone"] * 2), w=pl.Series([1.0] * 38 + [50.0] * 2))
+    plan = flou.Plan([flou.protect.Sample(share=0.9), Calibrate(frame="zone")])
+    with pytest.raises(DataError, match=r"fewer than 3 records in the frame.*'lone'"):
+        plan.protect(data(frame, weight="w"), secret=1)
+
+
 def test_a_frame_needs_a_sample() -> None:
     with pytest.raises(DataError, match="no sample was drawn"):
         Calibrate(frame="sex").protect(data(), secret=1)

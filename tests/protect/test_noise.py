@@ -94,6 +94,12 @@ def test_each_stratum_has_its_own_size() -> None:
         assert abs(np.corrcoef(drawn["a"][some], drawn["b"][some])[0, 1] - true) < 0.05
 
 
+def test_a_stratum_that_rounding_would_release_as_it_is_is_refused() -> None:
+    """Whole numbers: noise on amounts of 0 and 1 is rounded away, whatever the amounts of the other stratum."""
+    frame = incomes(400).with_columns(pay=pl.when(pl.col("sex") == "F").then("pid").otherwise(pl.col("pid") % 2))
+    refused(P.AdditiveNoise("pay", by="sex"), frame, "rounding to multiples of 1 would undo")
+
+
 def test_nulls_and_codes_stay_and_codes_are_not_counted() -> None:
     frame = incomes(500).with_columns(
         pl.when(pl.int_range(500) % 5 == 0).then(None).when(pl.int_range(500) % 5 == 1).then(99_999.0).otherwise("a").alias("a")

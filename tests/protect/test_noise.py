@@ -179,6 +179,15 @@ def test_multiplicative_noise() -> None:
     assert any("100 values are zero" in str(n) for n in release.steps[0].notes)
 
 
+def test_the_ratio_of_two_amounts_is_hidden_too() -> None:
+    """Each amount has a factor of its own, so the variance of the ratio's logarithm is the sum of both."""
+    frame = incomes(5000)
+    release = P.MultiplicativeNoise(["a", "b"], share=0.1).protect(flou.Microdata(frame, id="pid"), secret=SECRET)
+    out = release.data.to_frame(reveal=True)
+    moved = np.log((out["a"] / out["b"]).to_numpy() / (frame["a"] / frame["b"]).to_numpy())
+    assert moved.std() == pytest.approx(np.sqrt(2 * np.log1p(0.1**2)), rel=0.05)
+
+
 # the proof
 
 

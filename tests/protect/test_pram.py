@@ -59,6 +59,13 @@ def test_invariant_matrix_by_hand() -> None:
     assert np.allclose(invariant_matrix(np.array([5, 5]), 0.8), [[0.68, 0.32], [0.32, 0.68]])
 
 
+def test_the_base_of_an_invariant_matrix_draws_by_frequency() -> None:
+    """Of a, b, c with 1/2, 1/4, 1/4: whoever leaves b goes to a twice as often as to c. The way back is by Bayes."""
+    base = np.array([[1 / 2, 1 / 4, 1 / 4], [1 / 3, 1 / 2, 1 / 6], [1 / 3, 1 / 6, 1 / 2]])
+    back = np.array([[3 / 5, 1 / 5, 1 / 5], [3 / 7, 3 / 7, 1 / 7], [3 / 7, 1 / 7, 3 / 7]])
+    assert np.allclose(invariant_matrix(np.array([20, 10, 10]), 0.5), base @ back)
+
+
 @pytest.mark.parametrize("n", [19_999, 40_000])
 def test_values_change_as_often_as_the_matrix_says(n: int) -> None:
     frame = file(n)

@@ -219,6 +219,16 @@ def test_a_later_step_that_undoes_it_is_found() -> None:
         )
 
 
+def test_nulls_of_a_later_step_do_not_pass_for_draws() -> None:
+    """Two exchanges undo each other; suppression then nulls x in 40 records and leaves ten true values."""
+    z = [0] * 5 + [1 + i // 2 for i in range(20)]
+    frame = pl.DataFrame({"pid": range(50), "x": ["a"] * 25 + ["b"] * 25, "z": z * 2})
+    swap = P.Pram("x", matrix={"a": {"b": 1.0}, "b": {"a": 1.0}})
+    nulls = P.LocalSuppression(k=3, importance={"z": 9}, search="quick")
+    with pytest.raises(GuaranteeBrokenError, match="drawn again"):
+        flou.Plan([swap, swap, nulls]).protect(flou.Microdata(frame, id="pid", keys=["x", "z"]), secret=SECRET)
+
+
 @pytest.mark.parametrize(
     ("matrix", "match"),
     [

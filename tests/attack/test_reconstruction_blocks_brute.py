@@ -66,3 +66,10 @@ def test_a_lift_below_zero_is_not_shown_as_nearly_zero() -> None:
     wide = replace(found, figures={**found.figures, "lift": Proportion(-1.63)})
     assert "what was left to find: -163.0%" in str(wide)
     assert percent(-0.00001) == "-0.001"
+
+
+def test_an_area_is_compared_with_every_other_area_and_not_with_itself() -> None:
+    made = flou.tabulate_many(_town(PEOPLE), DIMS, cells="all")
+    found = flou.attack.Reconstruction(mode="feasible", block="area").run(made, truth=_town(PEOPLE), secret=1)
+    hits = [area + p[1:] in PEOPLE for p in PEOPLE for area in "ABC" if area != p[0]]
+    assert found.baseline == sum(hits) / len(hits) == 10 / 16

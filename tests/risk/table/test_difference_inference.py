@@ -14,6 +14,7 @@ from tests.depth import examples
 
 import flou
 from flou.describe.mechanism.mechanism import Mechanism
+from flou.describe.mechanism.noise import GeometricNoise
 from flou.describe.mechanism.unchanged import Unchanged
 
 D = flou.risk.DifferenceInference
@@ -28,7 +29,7 @@ def enumerated(matrix: Mechanism, cells: list[tuple[int, int]], inside: set[int]
     """P(d in I | A' - B' in J) by going through every two published counts."""
     hit = total = 0.0
     for outer, inner in cells:
-        if outer == inner:  # the same units, the same noise
+        if outer == inner and matrix.shared_by == "contributors":  # the same units, the same noise
             chance = 1.0 if 0 in shown else 0.0
         else:
             both = product(
@@ -64,6 +65,14 @@ def test_the_same_units_have_the_same_noise() -> None:
     found = D(s=3, J=[-2, -1, 1, 2]).measure(T(5, 5, 2), counts=pairs((9, 9), (20, 20), (9, 8), (20, 18)))
     assert found.value == pytest.approx(1.0)
     assert found.by_count.filter(pl.col("i") == 0)["p_ij"].sum() == 0
+
+
+def test_noise_that_is_drawn_anew_does_not_prove_that_somebody_lies_between() -> None:
+    noise, cells = GeometricNoise(2.0), [(5, 5), (20, 20), (20, 20), (20, 19), (7, 5)]
+    found = D(s=3, J=[-1, 1, 2]).measure(noise, counts=pairs(*cells))
+    assert found.value == pytest.approx(enumerated(noise, cells, {1, 2}, {-1, 1, 2}), abs=1e-12)
+    assert found.equal == pytest.approx(enumerated(noise, cells, {0}, {0}), abs=1e-12)
+    assert found.worst < 1
 
 
 def test_numbers_of_pairs_weigh() -> None:

@@ -73,6 +73,18 @@ def test_a_square_is_safe_and_its_bounds_are_reached() -> None:
     assert "truth" not in found.bounds().columns
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "verdict"), [(4, 1, "safe"), (4, 2, "narrow"), (5, 1, "narrow"), (5, 2, "narrow")]
+)
+def test_bounds_must_be_far_enough_on_either_side(lower: int, upper: int, verdict: str) -> None:
+    # the four move together: x × u may fall from 2 to 1 or rise by 4, so that x × v, of 5, is at most 6 or at least 1
+    square = [("x", "u"), ("x", "v"), ("y", "u"), ("y", "v")]
+    asked = [{"a": "x", "b": "v", "action": "protect", "first": lower, "second": upper}]
+    weak = pattern(table({**COUNTS, ("x", "u"): 2}), square)
+    cells = flou.attack.CellBounds([RULE], singletons="off", apriori=asked).run(weak).bounds(reveal=True)
+    assert cells.filter(a="x", b="v").select("low", "high", "verdict").row(0) == (1, 6, verdict)
+
+
 def test_who_is_alone_finds_more_than_an_outsider() -> None:
     counts = {**COUNTS, ("x", "v"): 2}
     square = [("x", "u"), ("x", "v"), ("y", "u"), ("y", "v")]

@@ -153,6 +153,15 @@ def test_the_shape_of_the_paper() -> None:
     assert rows["gender"]["within"] is None
 
 
+def test_without_tables_the_value_is_guessed_that_most_people_have() -> None:
+    """Six people with the same record outweigh three whose records differ."""
+    rows = [("x", "p")] * 6 + [("y", "p"), ("y", "q"), ("y", "r")]
+    frame = pl.DataFrame(rows, schema=["a", "c"], orient="row").with_columns(b=pl.lit(1), pid=pl.arange(9))
+    people = microdata(frame)
+    found = flou.attack.SingleUnknown().run(people.tabulate(["a", "c"]), truth=people).by_variable
+    assert dict(found.select("variable", "baseline").rows()) == pytest.approx({"a": 6 / 9, "c": 7 / 9})
+
+
 def areas(seed: int = 0) -> flou.Microdata:
     rng = np.random.default_rng(seed)
     n = 60

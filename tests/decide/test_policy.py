@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.describe.table.suppressed import audit, suppress, true_table
 
 import flou
 from flou.decide.rule import Rule
@@ -189,3 +190,16 @@ def test_a_table_is_judged_by_what_its_counts_give_away() -> None:
     expected = flou.utility.WithinDistance(2).expect(release.data.mechanism)
     of_mechanism = measure.measure(release.data.mechanism, counts=pl.DataFrame({"i": [0, 1], "N": [3, 4]}))
     assert policy.judge(of_mechanism, expected).decision.name == "WITHHOLD"
+
+
+@pytest.mark.parametrize(
+    ("n_exact", "n_narrow", "decision"),
+    [(0, 0, Decision.RELEASE), (1, 0, Decision.WITHHOLD), (0, 1, Decision.WITHHOLD)],
+)
+def test_a_table_with_a_cell_that_can_be_computed_is_withheld(n_exact: int, n_narrow: int, decision: Decision) -> None:
+    """Even where all rules are met: none asks whether withheld cells can be computed."""
+    rule = {"method": "threshold", "settings": {"n": 3}, "figure": "n_shown", "at_most": {"release": 0}}
+    table = suppress(true_table(), found=audit(n_exact, n_narrow))
+    verdict = flou.Policy(rules=[rule]).judge(flou.risk.Threshold(3).measure(table))
+    assert verdict.decision is decision
+    assert ("no audit has shown" in str(verdict)) == (decision is Decision.WITHHOLD)

@@ -172,6 +172,18 @@ def test_bounds_that_are_too_narrow_are_told_with_what_is_needed() -> None:
     assert lines[az]["low"] == lines[az]["high"] == 8
 
 
+@pytest.mark.parametrize(("others", "n_narrow"), [(9, 1), (10, 0)])
+def test_a_sliding_width_is_the_sum_of_both_levels(others: int, n_narrow: int) -> None:
+    """The firm of 100 asks for 10 on either side; b × y lets a × x fall by 10, and b × x lets it rise by what it has."""
+    firms = {"ax": [100.0], "ay": [10.0] * 10, "bx": [1.0] * others, "by": [1.0] * 10, "cx": [9.0] * 9, "cy": [9.0] * 9}
+    rows = [(*name, amount) for name, amounts in firms.items() for amount in amounts]
+    frame = pl.DataFrame(rows, schema=["r", "s", "amount"], orient="row")
+    table = flou.Microdata(frame, keys=["r", "s"]).tabulate(["r", "s"], value="amount")
+    hidden = np.array(["".join(row) in ("ax", "ay", "bx", "by") for row in table.labels().rows()])
+    found = _audited(table, flou.risk.PPercent(p=10), hidden, "sliding", "off")
+    assert (found.n_primary, found.n_exact, found.n_narrow) == (1, 0, n_narrow)
+
+
 def test_a_sensitive_cell_that_is_shown_is_disclosed() -> None:
     table, hidden = _square()
     found = _audited(table, flou.risk.Threshold(n=5), hidden)

@@ -64,6 +64,13 @@ def test_run_writes_public_and_internal(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "plan"]
 
 
+def test_what_is_internal_is_closed_to_other_users(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    assert call(monkeypatch, "run", plan, "--out", out) == 0
+    assert (out / "internal").stat().st_mode & 0o077 == 0
+    assert out.stat().st_mode & 0o055 == 0o055, "public/ lies in it too, for everybody"
+
+
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_run_twice_gives_the_same_public_bytes(
     plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str

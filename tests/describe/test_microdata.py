@@ -46,6 +46,14 @@ def test_a_release_shows_only_what_would_be_published() -> None:
     assert copied.released
 
 
+def test_the_rows_of_a_release_do_not_tell_the_order_of_the_input() -> None:
+    frames = [FRAME[rows] for rows in ([0, 1, 2, 3], [2, 0, 3, 1])]
+    releases = [flou.Plan().protect(flou.Microdata(frame, **ROLES), secret=1) for frame in frames]
+    shown, shuffled = (release.data.to_frame() for release in releases)
+    assert shown.equals(shuffled)
+    assert shown.sort("w").equals(FRAME.select(shown.columns).sort("w")), "the rows themselves stay"
+
+
 def test_nan_is_null_and_pandas_integers_with_gaps_are_integers() -> None:
     frame = pd.DataFrame({"a": [1.0, float("nan"), 2.0], "b": [1.5, float("nan"), 2.0], "c": ["x", None, "y"]})
     inner = flou.Microdata(frame, keys=["a", "b", "c"]).frame.to_polars()

@@ -46,6 +46,17 @@ def test_a_release_shows_only_what_would_be_published() -> None:
     assert copied.released
 
 
+@pytest.mark.parametrize("role", ["id", "household"])
+def test_internal_numbers_are_not_published(role: str, tmp_path: Path) -> None:
+    people = flou.Microdata(FRAME, keys=["age", "sex"], **{role: "pid"})
+    release = flou.Plan().protect(people, secret=1)
+    flou.write(release, tmp_path / "released.csv")
+    copied = pickle.loads(pickle.dumps(release.data))
+    for shown in (people.public().to_frame(), release.data.to_frame(), copied.to_frame(reveal=True)):
+        assert shown.columns == ["name", "age", "sex", "status", "w"]
+    assert pl.read_csv(tmp_path / "released.csv").columns == ["name", "age", "sex", "status", "w"]
+
+
 def test_the_rows_of_a_release_do_not_tell_the_order_of_the_input() -> None:
     frames = [FRAME[rows] for rows in ([0, 1, 2, 3], [2, 0, 3, 1])]
     releases = [flou.Plan().protect(flou.Microdata(frame, **ROLES), secret=1) for frame in frames]

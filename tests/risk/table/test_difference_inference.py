@@ -15,6 +15,7 @@ from tests.depth import examples
 import flou
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.mechanism.noise import GeometricNoise
+from flou.describe.mechanism.rounding import UnbiasedRounding
 from flou.describe.mechanism.unchanged import Unchanged
 
 D = flou.risk.DifferenceInference
@@ -67,10 +68,11 @@ def test_the_same_units_have_the_same_noise() -> None:
     assert found.by_count.filter(pl.col("i") == 0)["p_ij"].sum() == 0
 
 
-def test_noise_that_is_drawn_anew_does_not_prove_that_somebody_lies_between() -> None:
-    noise, cells = GeometricNoise(2.0), [(5, 5), (20, 20), (20, 20), (20, 19), (7, 5)]
-    found = D(s=3, J=[-1, 1, 2]).measure(noise, counts=pairs(*cells))
-    assert found.value == pytest.approx(enumerated(noise, cells, {1, 2}, {-1, 1, 2}), abs=1e-12)
+@pytest.mark.parametrize("noise", [GeometricNoise(2.0), UnbiasedRounding(5)])
+def test_noise_that_is_drawn_for_each_cell_does_not_prove_that_somebody_lies_between(noise: Mechanism) -> None:
+    cells = [(7, 7), (22, 22), (22, 22), (20, 19), (7, 5)]
+    found = D(s=3, J=[-5, -1, 1, 2, 5]).measure(noise, counts=pairs(*cells))
+    assert found.value == pytest.approx(enumerated(noise, cells, {1, 2}, {-5, -1, 1, 2, 5}), abs=1e-12)
     assert found.equal == pytest.approx(enumerated(noise, cells, {0}, {0}), abs=1e-12)
     assert found.worst < 1
 

@@ -6,7 +6,8 @@ as d > 0 the keys of A and B are independent (the key of the units between them 
     P(A' - B' = k | B = b, d) = Σ_y P(B' = y | b) P(A' = y + k | b + d)
 
 which is the cross-correlation of two rows of the mechanism. With d = 0 both cells have the same units, hence the same
-noise, and the published difference is 0 for certain; unless every figure is drawn by itself, whoever is in it.
+noise, and the published difference is 0 for certain. This holds where the noise goes by the units (`shared_by`); where
+it goes by the cell, or is drawn anew, two cells of the same units are moved independently like any other two.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def joint_chances(mechanism: Mechanism, pairs: Pairs, true: Integers, published:
     rows_inner = mechanism.row_of(pairs.inner)
     rows_outer = mechanism.row_of(pairs.inner + pairs.difference)
     place = np.searchsorted(true, pairs.difference)
-    alike = (pairs.difference == 0) & (mechanism.shared_by != "nothing")
+    alike = (pairs.difference == 0) & (mechanism.shared_by == "contributors")
     kinds, which = np.unique(np.stack([rows_inner, rows_outer, place, alike]), axis=1, return_inverse=True)
     weights = np.bincount(which.ravel(), pairs.weight)
     lags: dict[tuple[int, int], Floats] = {}

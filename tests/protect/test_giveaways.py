@@ -43,3 +43,11 @@ def test_local_suppression_refuses_nulls_that_can_be_read_off() -> None:
     assert dear.protect(people(years=pl.lit(1)), secret=1).steps[0].nulls["age"] > 0
     cheap = flou.protect.LocalSuppression(k=3, importance={"age": 1000, "region": 1}, search="quick")
     assert cheap.protect(people(), secret=1).steps[0].nulls["age"] == 0
+
+
+def test_a_null_in_the_key_does_not_hide_a_column_that_tells() -> None:
+    """Where the age is missing already, the years still tell the ages that are about to be nulled."""
+    gaps = people(age=pl.when(pl.col("pid") % 10 > 0).then("age"))
+    dear = flou.protect.LocalSuppression(k=3, importance={"age": 1, "region": 1000}, search="quick")
+    with pytest.raises(flou.FlouError, match=r"Nulls in 'age' would protect nobody: 'years' tells"):
+        dear.protect(gaps, secret=1)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import flou
-from flou.engine.errors import DataError, HierarchyError, ParameterError
+from flou.engine.errors import DataError, GuaranteeBrokenError, HierarchyError, ParameterError
 
 P, R, H = flou.protect, flou.risk, flou.Hierarchy
 
@@ -39,6 +39,15 @@ def test_values_that_were_nulled_away_stay_possible() -> None:
     frame = pl.DataFrame({"a": ["x"] * 10 + ["y"] * 10 + ["z", "u", "t", "v"]})
     release = P.LocalSuppression(k=4, search="quick").protect(flou.Microdata(frame, keys=["a"]), secret=1)
     assert R.KAnonymity(k=5).measure(release).n_flagged == 4
+
+
+def test_wholly_null_records_do_not_cover_those_whom_a_later_step_leaves_alone() -> None:
+    """u, v and w are nulled; the y of street 2 is alone there and dropped, so that two show y: the nulls are no third."""
+    frame = pl.DataFrame({"a": [*"xxxxyyyuvw"], "street": [1] * 6 + [2] + [1] * 3})
+    alone = R.KAnonymity(k=2, missing="category", by="street")
+    plan = flou.Plan([P.LocalSuppression(k=3, search="quick"), P.DropRecords(alone)])
+    with pytest.raises(GuaranteeBrokenError, match="2 violations"):
+        plan.protect(flou.Microdata(frame, keys=["a"]), secret=1)
 
 
 @pytest.mark.parametrize("subsets", [[], (), ["a", "b"], [[]], 0, True])

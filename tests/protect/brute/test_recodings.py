@@ -131,6 +131,15 @@ def test_mondrian_cuts_where_it_can() -> None:
     assert release.data.to_frame(reveal=True)["x"].to_list() == ["1-9"] * 6
 
 
+@pytest.mark.parametrize(("spared", "other"), ["ab", "ba"])
+def test_mondrian_spares_the_key_that_counts_more(spared: str, other: str) -> None:
+    """Both keys are as wide, and 2k records allow one cut: it is made on the key whose detail is wanted."""
+    people = flou.Microdata(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]}), keys=["a", "b"])
+    out = P.Mondrian(k=2, importance={spared: 2}).protect(people, secret=1).data.to_frame(reveal=True)
+    assert {str(v) for v in out[spared]} == {"0", "1"}
+    assert set(out[other]) == {"0-1"}
+
+
 # ------------------------------------------------------------------------------------------- Datafly
 
 

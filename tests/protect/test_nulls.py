@@ -7,6 +7,7 @@ import pytest
 from tests.depth import at_depth
 
 from flou.protect.micro.nulls import solver
+from flou.protect.micro.nulls.requirements import give_back
 from flou.protect.micro.nulls.solve import Nulling, null_cells, null_cells_exactly, violations
 
 
@@ -104,6 +105,15 @@ def test_implied_requirement_costs_nothing():
     alone = null_cells(codes, counts, 3)
     implied = null_cells(codes, counts, 3, requirements=[((0,), 2), ((0, 1, 2, 3), 3), ((1, 2), 3)])
     assert price(codes, alone) == price(codes, implied)
+
+
+def test_nulls_that_no_requirement_needs_are_all_given_back():
+    """Three records show each key, so every requirement holds without the nulls in the first column."""
+    codes, counts = np.array([[0, 0], [1, 1]], np.int32), np.array([3, 3])
+    nulled = Nulling(np.arange(2), np.array([1, 1]), counts)
+    back = give_back(codes, nulled, [((0, 1), 3), ((0,), 2)], np.ones(2))
+    check(codes, counts, back, [((0, 1), 3), ((0,), 2)])
+    assert price(codes, back) == 0
 
 
 @pytest.mark.parametrize("seed", range(at_depth(6, 12)))

@@ -220,6 +220,14 @@ def test_pairs_with_gaps_use_the_records_that_have_both() -> None:
     assert result.pairs["records_original"].item() == known.height
 
 
+def test_records_without_the_number_do_not_weaken_its_link_to_a_category() -> None:
+    frame = survey(300)
+    known = frame.drop_nulls("balance")
+    link = U.Correlations(["area", "balance"]).compare(data(frame), data(known)).pairs
+    assert known.height < frame.height
+    assert link["original"].item() == pytest.approx(link["released"].item())
+
+
 def test_a_link_to_a_constant_is_lost() -> None:
     frame = pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]})
     flat = frame.with_columns(y=pl.lit(4.0))

@@ -335,6 +335,16 @@ def test_values_that_the_release_lacks_are_named() -> None:
     assert set(table["reference"].drop_nulls()) == {"south"}
 
 
+def test_a_lost_coefficient_counts_as_one_that_overlaps_with_nothing() -> None:
+    frame = survey()
+    fewer = frame.filter(pl.col("area") != "west")
+    result = U.Regression("amount", on="area").compare(data(frame), data(fewer))
+    # the intercept, the south, and the west that is lost
+    overlaps = dict(result.coefficients.select("level", "overlap").iter_rows())
+    assert overlaps["west"] is None
+    assert result.value == pytest.approx((overlaps[None] + overlaps["south"] + 0) / 3)
+
+
 def test_a_collinear_design_is_refused_by_name() -> None:
     frame = survey().with_columns(twice=pl.col("balance") * 2 + 1, area_code=pl.col("area").str.slice(0, 1))
     for on, named in ((["balance", "sex", "twice"], "twice"), (["area", "area_code"], "area_code = s")):

@@ -154,6 +154,17 @@ def test_withheld_cells() -> None:
     assert "withheld" in str(risk.notes[0])
 
 
+def test_withholding_alone_is_no_change_of_the_distribution() -> None:
+    """Large cells are withheld, all others are published as they are: shares of what is shown stay the same."""
+    original = table()
+    counts = original.true_counts.astype(float)
+    counts[counts > 20] = np.nan
+    release = original.with_changes(published=Published(count=counts)).marked(released=True)
+    found = U.Hellinger().compare(original, release)
+    assert found.n_withheld > 0
+    assert found.value == 0
+
+
 def test_what_no_mechanism_describes_is_refused_by_measures() -> None:
     _, release = from_counts([1, 2, 3], [2, 2, 3])
     with pytest.raises(flou.FlouError, match="no mechanism of single cells describes"):

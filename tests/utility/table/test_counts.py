@@ -199,6 +199,14 @@ def test_sizes_of_the_classes() -> None:
     assert late.by_size["size"].to_list() == ["0–4", "≥ 5"]
 
 
+@pytest.mark.parametrize("method", [U.WithinDistance(2), U.MeanDeviation()], ids=lambda m: m.name())
+def test_the_classes_of_size_add_up_to_the_table(method: Any) -> None:
+    """Each class is the mean of its cells: weighted by their number, the classes give the figure of the table."""
+    found = method.expect(T(10, 5, 2), counts=CENSUS)
+    classes = found.by_size
+    assert found.value == pytest.approx((classes["cells"] * classes["expected"]).sum() / found.n_cells)
+
+
 def test_a_table_without_units_has_no_distribution() -> None:
     with pytest.raises(flou.FlouError, match="no units"):
         U.Hellinger().expect(T(3, 2), counts=pl.DataFrame({"i": [0], "N": [4]}))

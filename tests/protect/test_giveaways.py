@@ -51,3 +51,8 @@ def test_a_null_in_the_key_does_not_hide_a_column_that_tells() -> None:
     dear = flou.protect.LocalSuppression(k=3, importance={"age": 1, "region": 1000}, search="quick")
     with pytest.raises(flou.FlouError, match=r"Nulls in 'age' would protect nobody: 'years' tells"):
         dear.protect(gaps, secret=1)
+
+
+def test_a_column_with_gaps_tells_where_it_has_a_value() -> None:
+    gaps = people(years=pl.when(pl.col("pid") % 40 > 0).then("years"))
+    assert columns_that_tell(gaps, "age") == ["years"]

@@ -31,10 +31,10 @@ def columns_that_tell(data: Microdata, key: str) -> list[str]:
 
 def _determines(data: Microdata, column: str, key: str) -> bool:
     table = data.key_table([column, key])
-    pairs = table.frame.with_columns(pl.Series("__flou_n", table.counts)).drop_nulls(key)
+    pairs = table.frame.with_columns(pl.Series("__flou_n", table.counts)).drop_nulls([column, key])
     if pairs[key].n_unique() < 2:
         return False
     values = pairs.group_by(column).agg(pl.col("__flou_n").sum(), pl.len().alias("__flou_keys"))
     telling = values.filter(pl.col("__flou_n") >= _MIN_RECORDS)
-    covered = telling["__flou_n"].sum() >= _MIN_SHARE * data.n_records
+    covered = telling["__flou_n"].sum() >= _MIN_SHARE * pairs["__flou_n"].sum()
     return bool(covered and (telling["__flou_keys"] == 1).all())

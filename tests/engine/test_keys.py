@@ -72,7 +72,7 @@ def test_columns_without_nulls_share_one_axis() -> None:
 
 
 def test_a_key_space_that_does_not_fit_is_not_filled_but_searched() -> None:
-    n = at_depth(700, 1500)
+    n = at_depth(600, 1500)
     columns = {c: [None if i % 7 == j else i for i in range(n)] for j, c in enumerate("abc")}
     people = flou.Microdata(pl.DataFrame(columns), keys=list("abc"))
     space = KeySpace(people.key_table(("a", "b", "c")), ("a", "b", "c"))

@@ -36,5 +36,5 @@ def _determines(data: Microdata, column: str, key: str) -> bool:
         return False
     values = pairs.group_by(column).agg(pl.col("__flou_n").sum(), pl.len().alias("__flou_keys"))
     telling = values.filter(pl.col("__flou_n") >= _MIN_RECORDS)
-    covered = telling["__flou_n"].sum() >= _MIN_SHARE * pairs["__flou_n"].sum()
+    covered = int(telling["__flou_n"].sum()) >= _MIN_SHARE * int(pairs["__flou_n"].sum())
     return bool(covered and (telling["__flou_keys"] == 1).all())

@@ -27,4 +27,6 @@ def set_up(project: Path) -> None:
     """Say so in the environment, before anything reads it; what is set already stays."""
     for name in _THREADS:
         os.environ.setdefault(name, "1")
+    # a Java process of some minutes gains nothing from the last level of its compiler
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache(project)))

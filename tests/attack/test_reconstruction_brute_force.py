@@ -144,7 +144,7 @@ def _cases(rule: str, n: int, start: int = 0) -> list[tuple[Drawn, Any]]:
 @pytest.mark.parametrize("rule", RULES)
 def test_certain_is_the_least_count_over_all_populations_that_fit(rule: str) -> None:
     proven = 0
-    for case, possible in _cases(rule, 20):
+    for case, possible in _cases(rule, at_depth(7, 20)):
         found = case.attack(mode="feasible")
         certain = case.counts(found.certain)
         # the same people show the same: of this Flou may make use, or not of all of it
@@ -162,7 +162,7 @@ def test_certain_is_the_least_count_over_all_populations_that_fit(rule: str) -> 
 @pytest.mark.parametrize("rule", RULES)
 def test_bounds_are_the_least_and_the_largest_count_of_a_query(rule: str) -> None:
     rnd = random.Random(rule)
-    for case, possible in _cases(rule, 12, start=1_000):
+    for case, possible in _cases(rule, at_depth(5, 12), start=1_000):
         found = case.attack(mode="feasible", certain="skip")
         for _ in range(3):
             values = case.seen.values
@@ -182,7 +182,7 @@ def test_bounds_are_the_least_and_the_largest_count_of_a_query(rule: str) -> Non
 
 @pytest.mark.parametrize("rule", UNKEYED)
 def test_the_likeliest_population_is_found(rule: str) -> None:
-    for case, possible in _cases(rule, 10, start=2_000):
+    for case, possible in _cases(rule, at_depth(4, 10), start=2_000):
         counts = case.counts(case.attack(mode="likelihood", certain="skip").records)
         best = max(map(possible.log_likelihood, possible.populations))
         assert possible.log_likelihood(counts) == pytest.approx(best, abs=1e-9), (case.specs, case.people)

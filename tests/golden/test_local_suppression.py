@@ -35,6 +35,7 @@ def test_the_very_same_key_needs_more_nulls_than_wildcards_do(rows: pl.DataFrame
     assert fewest_nulls(rows, 3) == 1799 > SDCMICRO
 
 
+@pytest.mark.deep("the full search on 2,000 records")
 def test_nulls_in_the_sense_of_the_very_same_key(rows: pl.DataFrame) -> None:
     """An integer program has its optimum at 1,841."""
     people = flou.Microdata(rows, keys=KEYS)

@@ -235,6 +235,7 @@ def small_example(folder: Path) -> Path:
         .replace("max_share = 0.01", "max_share = 0.5")
         .replace("min_size = 2000", "min_size = 20")
         .replace('method = "local_suppression"', 'method = "local_suppression"\nsearch = "quick"')
+        .replace('languages = ["en", "fr"]', 'languages = ["fr"]')
         .replace('  "age_blurred = age",\n', "")  # of few people ages are nulled too, and it would tell them
     )
     policy = folder / "apa" / "policy.toml"

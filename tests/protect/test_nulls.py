@@ -57,7 +57,7 @@ def price(codes, nulling, cost=None):
 @pytest.mark.parametrize("seed", range(at_depth(10, 30)))
 def test_random_tables_with_nulls_and_costs(seed):
     codes, counts = random_table(
-        seed, rows=20 + 30 * (seed % 4), d=1 + seed % 5, nulls=0.15 * (seed % 3), skew=seed % 2 == 0
+        seed, rows=20 + at_depth(12, 30) * (seed % 4), d=1 + seed % 5, nulls=0.15 * (seed % 3), skew=seed % 2 == 0
     )
     k = 1 + seed % 5
     cost = None if seed % 3 else np.random.default_rng(seed).integers(1, 5, codes.shape[1]).astype(float)
@@ -80,7 +80,7 @@ def test_close_to_the_exact_minimum(seed):
 
 @pytest.mark.parametrize("seed", range(at_depth(8, 20)))
 def test_requirements_hold_together(seed):
-    codes, counts = random_table(seed, rows=60, d=4, values=3 + seed % 4, nulls=0.05 * (seed % 3))
+    codes, counts = random_table(seed, rows=at_depth(30, 60), d=4, values=3 + seed % 4, nulls=0.05 * (seed % 3))
     choices = [
         [((0, 1), 3), ((1, 2), 4), ((2, 3), 2)],
         [((0, 1, 2), 2), ((3,), 6), ((0, 3), 3)],
@@ -101,7 +101,7 @@ def test_exact_with_requirements_is_not_dearer():
 
 
 def test_implied_requirement_costs_nothing():
-    codes, counts = random_table(9, rows=50)
+    codes, counts = random_table(9, rows=at_depth(25, 50))
     alone = null_cells(codes, counts, 3)
     implied = null_cells(codes, counts, 3, requirements=[((0,), 2), ((0, 1, 2, 3), 3), ((1, 2), 3)])
     assert price(codes, alone) == price(codes, implied)
@@ -181,7 +181,7 @@ def test_too_few_records(solve):
 
 
 def test_same_input_same_output():
-    codes, counts = random_table(3, rows=at_depth(60, 300), d=5)
+    codes, counts = random_table(3, rows=at_depth(40, 300), d=5)
     first, second = (null_cells(codes, counts, 3) for _ in range(2))
     assert all((getattr(first, f) == getattr(second, f)).all() for f in ("key", "mask", "n"))
 
@@ -196,7 +196,7 @@ def test_many_columns_of_many_values():
 @pytest.mark.parametrize("cells", [1, 2000, 6000])
 def test_not_all_patterns_fit(monkeypatch, cells):
     monkeypatch.setattr(solver, "TABLE_CELLS", cells)
-    codes, counts = random_table(6, rows=at_depth(100, 300), d=6, values=3, nulls=0.1, skew=True)
+    codes, counts = random_table(6, rows=at_depth(60, 300), d=6, values=3, nulls=0.1, skew=True)
     nulling = null_cells(codes, counts, 3)
     check(codes, counts, nulling, full(codes, 3))
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.contracts.table_cases import SECRET, keyed
+from tests.depth import at_depth
 
 import flou
 from flou.describe.mechanism import ratio_interval
@@ -105,7 +106,7 @@ def test_the_compiled_scan_gives_the_same_ends() -> None:
 
 @pytest.mark.parametrize("mechanism", [MECHANISMS[0], MECHANISMS[2], MECHANISMS[3]], ids=lambda m: m.name)
 def test_mean_is_covered_for_every_set_of_true_counts(mechanism: Mechanism) -> None:
-    scores, most = np.array([0.0, 1.0, 4.0]), 7
+    scores, most = np.array([0.0, 1.0, 4.0]), at_depth(5, 7)
     top = most + mechanism.reach
     figures = list(product(range(top + 1), repeat=3))
     possible = np.array([chances(mechanism, n, top) for n in range(most + 1)])

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.depth import examples
+from tests.depth import at_depth, examples
 from tests.protect.brute.exhaustive import (
     LIMITS,
     QUALITIES,
@@ -121,7 +121,7 @@ def check_lattice(frame: pl.DataFrame, nodes: list[Node], case: Case) -> None:
             assert row["floor"] <= node.score + 1e-9
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(at_depth(3, 8)))
 def test_optimum_on_random_tables(block: int) -> None:
     for seed in range(block * 35, block * 35 + 35):
         try:
@@ -143,7 +143,7 @@ def test_optimum_as_on_a_large_lattice(chunk: int, sparse: bool, monkeypatch: py
     monkeypatch.setattr("flou.protect.micro.lattice.ground.CHUNK", chunk)
     if sparse:
         monkeypatch.setattr("flou.protect.micro.lattice.search.MAX_OPTIMAL", 0)
-    for seed in range(1000, 1015):
+    for seed in range(1000, at_depth(1005, 1015)):
         check_optimal(random.Random(seed), whole_lattice=not sparse)
 
 
@@ -151,7 +151,7 @@ def test_optimum_as_on_a_large_lattice(chunk: int, sparse: bool, monkeypatch: py
 @pytest.mark.parametrize("limit", LIMITS)
 def test_every_quality_at_every_limit(quality: str, limit: float) -> None:
     """k alone, where the search prunes most."""
-    for seed in range(5):
+    for seed in range(at_depth(2, 5)):
         rng = random.Random(f"{seed} {limit}")
         case = without_empty_keys(random_case(rng))
         models = [Model("k", rng.choice([2, 3, 4]))]
@@ -192,7 +192,7 @@ def check_anytime(rng: random.Random) -> None:
     check_released(release, models, case, chosen)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(at_depth(2, 4)))
 def test_anytime_on_random_tables(block: int) -> None:
     for seed in range(block * 30, block * 30 + 30):
         try:
@@ -203,7 +203,7 @@ def test_anytime_on_random_tables(block: int) -> None:
 
 
 def test_a_large_budget_proves_the_optimum() -> None:
-    for seed in range(15):
+    for seed in range(at_depth(6, 15)):
         rng = random.Random(seed)
         case = without_empty_keys(random_case(rng))
         best = min(node.score for node in case.nodes([Model("k", 2)], 0.1) if node.safe)
@@ -245,7 +245,7 @@ def test_frontier(quality: str) -> None:
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
-    for seed in range(25):
+    for seed in range(at_depth(8, 25)):
         rng = random.Random(seed)
         case = without_empty_keys(random_case(rng))
         models = random_models(rng, case)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.depth import examples
+from tests.depth import at_depth, examples
 from tests.protect.brute.exhaustive import (
     LIMITS,
     QUALITIES,
@@ -80,7 +80,7 @@ def check_local(rng: random.Random) -> None:
     assert release.steps[-1].n_suppressed <= 0.2 * len(case.rows)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(at_depth(2, 4)))
 def test_local_recoding_on_random_tables(block: int) -> None:
     seeds(check_local, range(block * 30, block * 30 + 30))
 
@@ -111,7 +111,7 @@ def check_mondrian(rng: random.Random) -> None:
     assert 0 <= step.granularity <= 1
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(at_depth(2, 4)))
 def test_mondrian_on_random_tables(block: int) -> None:
     seeds(check_mondrian, range(block * 40, block * 40 + 40))
 
@@ -172,7 +172,7 @@ def check_datafly(rng: random.Random) -> None:
     assert len(rows) == len(case.rows) - (node.n_suppressed if node.n_suppressed < k else 0)
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", range(at_depth(2, 3)))
 def test_datafly_on_random_tables(block: int) -> None:
     seeds(check_datafly, range(block * 40, block * 40 + 40))
 
@@ -211,7 +211,7 @@ def check_samarati(rng: random.Random) -> None:
     check_frame(release, models, case)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(at_depth(2, 4)))
 def test_samarati_on_random_tables(block: int) -> None:
     seeds(check_samarati, range(block * 40, block * 40 + 40))
 
@@ -244,7 +244,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_order_of_the_rows_does_not_matter(name: str) -> None:
-    for seed in range(15):
+    for seed in range(at_depth(6, 15)):
         rng = random.Random(seed)
         case = without_empty_keys(random_case(rng))
         method = METHODS[name](random_models(rng, case))

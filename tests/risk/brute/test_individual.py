@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.integrate import quad
+from tests.depth import at_depth
 
 import flou
 
@@ -117,7 +118,7 @@ def test_individual_and_global_risk(mode, weighted, searched, monkeypatch):
     if searched:
         monkeypatch.setattr("flou.describe.keyspace.MAX_CELLS", 0)
     refused = 0
-    for seed in range(60):
+    for seed in range(at_depth(20, 60)):
         frame, roles, rows, weights, domain, rules, names = random_file(seed, weighted=weighted)
         expected = risks(rows, weights, domain, rules, names, mode)
         data = flou.Microdata(frame, **roles)

@@ -5,6 +5,7 @@ A new method adds one line to `EXAMPLES` and one to `BAD_PARAMETERS`; every chec
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -285,7 +286,16 @@ def keyed(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Mic
 
 def tables(engine: str = "polars", frame: pl.DataFrame | None = None) -> dict[str, flou.Table | flou.TableSet]:
     """Tables of every kind that a protection may meet, by name."""
-    people = keyed(engine, frame)
+    return dict(_tables(engine)) if frame is None else _make_tables(keyed(engine, frame))
+
+
+@cache
+def _tables(engine: str) -> dict[str, flou.Table | flou.TableSet]:
+    # tables are frozen: those of the usual rows are made once
+    return _make_tables(keyed(engine))
+
+
+def _make_tables(people: flou.Microdata) -> dict[str, flou.Table | flou.TableSet]:
     return {
         "one": people.tabulate(["region", "sex"]),
         "all cells": people.tabulate(["age@decade>age@five", "sex"], cells="all"),

@@ -110,6 +110,7 @@ def test_measure_has_the_result_contract(method: RiskMeasure, engine: str) -> No
     data = people(engine)
     result = measured(method, data, engine)
     assert 0 <= result.value <= 1
+    assert all(type(method).safe_direction(name) for name in ("value", *result.figures))
     assert len(result.units) == data.n_records
     assert result.units.dtype.kind in "if"
     assert result.flagged.sum() == result.n_flagged == result.n_at_risk

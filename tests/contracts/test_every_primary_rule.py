@@ -56,6 +56,7 @@ def test_result_contract(rule: PrimaryRule, kind: str) -> None:
     assert set(result.figures) <= set(result.figure_labels)
     assert result.interval is None
     assert result.no_interval
+    assert all(type(rule).safe_direction(name) for name in ("value", *result.figures))
     assert result.settings == rule.shown_settings()
     assert result.measured_on == "original"
     assert not result.test_only

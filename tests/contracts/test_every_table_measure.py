@@ -60,6 +60,7 @@ def test_result_contract(method: Any, kind: str) -> None:
     assert 0 <= result.value <= 1 or result.value_kind == "score"
     assert set(result.figures) <= set(result.figure_labels)
     assert result.interval is not None or result.no_interval
+    assert all(type(method).safe_direction(name) for name in ("value", *result.figures))
     assert result.settings == method.shown_settings()
     assert result.measured_on == "release"
     assert not result.test_only

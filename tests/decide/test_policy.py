@@ -111,11 +111,33 @@ def test_wrong_policies_are_refused(tmp_path: Path, text: str, message: str) -> 
 
 
 def test_an_unknown_figure_is_an_error() -> None:
-    policy = flou.Policy(
-        rules=[{"method": "k_anonymity", "settings": {"k": 2}, "figure": "kk", "at_least": {"release": 3}}]
-    )
-    with pytest.raises(flou.FlouError, match="'k'"):
-        policy.judge(_after(0))
+    with pytest.raises(flou.FlouError, match=r"no figure 'kk' .* Did you mean 'k'"):
+        flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 2}, "figure": "kk", "at_least": {"release": 3}}])
+
+
+UNSAFE = [
+    ("k_anonymity", {"k": 3}, "value", "at_least", "low"),
+    ("k_anonymity", {"k": 3}, "k", "at_most", "high"),
+    ("global_risk", {}, "expected", "at_least", "low"),
+    ("suda", {}, "smallest_size", "at_most", "high"),
+    ("cell_bounds", {}, "n_exact", "at_least", "low"),
+    ("averaging", {}, "error_after", "at_most", "high"),
+]
+
+
+@pytest.mark.parametrize(("method", "settings", "figure", "bound", "safe"), UNSAFE)
+def test_a_rule_against_the_safe_direction_is_refused(
+    method: str, settings: dict[str, int], figure: str, bound: str, safe: str
+) -> None:
+    """At least half of the records at risk: such a rule released the worst files and withheld the best."""
+    with pytest.raises(flou.FlouError, match=f"safe when it is {safe}"):
+        Rule(method=method, settings=settings, figure=figure, **{bound: {"release": 0.5}})
+
+
+@pytest.mark.parametrize("bound", ["at_most", "at_least"])
+def test_what_says_nothing_of_the_risk_may_be_bounded_on_either_side(bound: str) -> None:
+    Rule(method="k_anonymity", settings={"k": 3}, figure="n_records", **{bound: {"release": 1000}})
+    Rule(method="within_distance", settings={"d": 2}, **{bound: {"release": 0.5}})
 
 
 def test_test_only_follows_the_data() -> None:

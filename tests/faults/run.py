@@ -209,7 +209,10 @@ class Trial:
             self._copies.put(copy)
 
     def _fail_together(self, planted: list[Fault], tests: Sequence[str]) -> list[str]:
-        """The tests that fail when all these faults are there at once: no other can catch one of them alone."""
+        """The tests that fail when all these faults are there at once, since the suite takes long to run for each.
+
+        One fault may hide another from a test, so that what survives here may be caught alone; never the reverse.
+        """
         copy = self._copies.get()
         for fault in planted:
             copy.plant(fault)

@@ -74,7 +74,25 @@ class Rule(Parameters):
             bounds.review < bounds.release if self.at_most else bounds.review > bounds.release
         ):
             raise ParameterError(f"the rule on {self.method!r}: review must be the looser bound, release the stricter.")
+        self._check_direction()
         return self
+
+    def _check_direction(self) -> None:
+        """A bound on the wrong side would release the worst file and withhold the best."""
+        found = self._found
+        safe = found.safe_direction(self.figure)
+        if safe is None:
+            known = [name for name in found.safe if "*" not in name]
+            raise ParameterError(
+                f"{self.method} has no figure {self.figure!r} that a rule can judge.{did_you_mean(self.figure, known)}"
+            )
+        given = "at_most" if self.at_most else "at_least"
+        wanted = {"low": "at_most", "high": "at_least", "either": given}[safe]
+        if given != wanted:
+            raise ParameterError(
+                f"the rule on {self.method!r} has {given} for {self.figure!r}, which is safe when it is {safe}: it "
+                f"would release the worst files. Write {wanted} = {{ release = … }}."
+            )
 
     def _check_method(self) -> None:
         """A misspelt method, parameter or value would withhold every file after all the work: refuse it at once."""

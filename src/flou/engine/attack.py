@@ -11,6 +11,7 @@ have no rate, no control and no baseline.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from flou.engine import native, registry
 from flou.engine.errors import DataError
-from flou.engine.method import Method, Owners
+from flou.engine.method import Method, Owners, Safe
 from flou.engine.randomness import Draws
 from flou.engine.result import Interval, Result
 from flou.engine.secret import Secret
@@ -55,6 +56,7 @@ class Attack(Method):
     """A subclass implements `_known`, `_guess`, `_score` and `_baseline`."""
 
     stage: ClassVar[registry.Stage] = "attack"
+    safe: ClassVar[Mapping[str, Safe]] = {"value": "low", "lift": "low", "control": "either", "baseline": "either"}
     #: What an attack on tables is scored by: the tables as they were made, or the records that they were made of.
     scored_by: ClassVar[Literal["tables", "records"]] = "tables"
 

@@ -8,6 +8,8 @@ the work, verifies guarantees on the output and wraps the result.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -26,6 +28,8 @@ from flou.engine.secret import Secret
 from flou.engine.values import plain_lists
 
 R = TypeVar("R", bound=RiskResult)
+#: Which way a figure is safe; "either" where it says nothing of the risk, such as a number of records.
+Safe = Literal["low", "high", "either"]
 
 
 class Method(Parameters):
@@ -37,6 +41,9 @@ class Method(Parameters):
     reference: ClassVar[str] = ""
     #: Short name for people, in English; translated by the report.
     title: ClassVar[str] = ""
+    #: Which way each figure of its results is safe: a rule of a policy may bound it in that direction alone. A name may
+    #: end in `*`; a figure that is not declared can have no rule.
+    safe: ClassVar[Mapping[str, Safe]] = {}
     #: Parameters that name a file to read, which is found beside the plan.
     reads: ClassVar[tuple[str, ...]] = ()
     #: Kinds of data it accepts.
@@ -46,6 +53,11 @@ class Method(Parameters):
     def name(cls) -> str:
         """The name in plan files and on the command line."""
         return registry.method_name(cls.__name__)
+
+    @classmethod
+    def safe_direction(cls, figure: str) -> Safe | None:
+        """Which way a figure is safe; None where nobody said."""
+        return next((way for name, way in cls.safe.items() if fnmatchcase(figure, name)), None)
 
     @classmethod
     def from_table(cls, table: dict[str, Any], stage: registry.Stage | None = None) -> Method:
@@ -123,6 +135,10 @@ class RiskMeasure(Method):
     """How exposed the records are. A subclass implements `_measure`."""
 
     stage: ClassVar[registry.Stage] = "measure"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        "value": "low", "highest": "low", "expected": "low", "n_at_risk": "low", "n_keys_at_risk": "low",
+        "n_records": "either", "n_keys": "either", "n_columns": "either",
+    }  # fmt: skip
 
     def measure(self, data: Any, *, against: Any = None, counts: Any = None) -> RiskResult:
         """Measure on microdata or a release; `against` and `counts` only where the method says so."""
@@ -264,6 +280,8 @@ class Utility(Method):
     """What the analyst loses. A subclass implements `_compare`, which sees the release as published."""
 
     stage: ClassVar[registry.Stage] = "compare"
+    #: Small losses are useful and large ones protect, so that a rule may ask for either.
+    safe: ClassVar[Mapping[str, Safe]] = {"*": "either"}
 
     def compare(self, original: Any, release: Any) -> Result:
         """Compare a release with the original it was made from."""

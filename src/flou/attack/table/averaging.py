@@ -12,7 +12,7 @@ reconstruction does, nor does it use what the intruder knows of people; it says 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -37,7 +37,7 @@ from flou.engine import native
 from flou.engine.attack import Attack, wilson
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
-from flou.engine.method import measured_on
+from flou.engine.method import Safe, measured_on
 from flou.engine.note import Note
 from flou.engine.result import Figure
 from flou.engine.secret import Secret
@@ -58,6 +58,18 @@ class Averaging(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "averaging of repeated figures"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **Attack.safe,
+        "n_cells": "either",
+        "n_right": "low",
+        "lift_over": "either",
+        "n_small": "either",
+        "small": "low",
+        "baseline_small": "low",
+        "mean_estimates": "low",
+        "error_before": "high",
+        "error_after": "high",
+    }
     reference: ClassVar[str] = "asghar2020"
 
     using: Using = Field(

@@ -13,6 +13,7 @@ knows of single cells, unless that is stated (`apriori`). Tables whose shown fig
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -29,7 +30,7 @@ from flou.describe.table.table_set import tables_of
 from flou.engine.attack import Deduction
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
-from flou.engine.method import measured_on
+from flou.engine.method import Safe, measured_on
 from flou.engine.note import Note
 from flou.risk.table.bounds.audit import Singletons
 from flou.risk.table.bounds.lone import lone_contributors
@@ -51,6 +52,15 @@ class CellBounds(Deduction):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "bounds of suppressed cells"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **Deduction.safe,
+        "n_sensitive": "either",
+        "n_exact": "low",
+        "n_narrow": "low",
+        "n_suppressed": "either",
+        "n_attackers": "either",
+        "n_programs": "either",
+    }
     reference: ClassVar[str] = "fischetti2001"
     reads: ClassVar[tuple[str, ...]] = ("apriori",)
 

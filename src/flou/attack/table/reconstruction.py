@@ -12,7 +12,7 @@ weighted estimates, of amounts, and tables whose margins were made to add up are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, InstanceOf, WithJsonSchema
@@ -32,6 +32,7 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
+from flou.engine.method import Safe
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.places import located
 from flou.engine.randomness import Draws
@@ -54,6 +55,24 @@ class Reconstruction(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "reconstruction of records from tables"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **Attack.safe,
+        "multiset": "low",
+        "near": "low",
+        "near_multiset": "low",
+        "prior_alone": "either",
+        "n_people": "either",
+        "n_rebuilt": "either",
+        "n_certain": "low",
+        "all_proven": "high",
+        "n_uniques": "either",
+        "n_unique_hits": "low",
+        "optimal": "either",
+        "precision_top": "low",
+        "converged": "either",
+        "n_blocks": "either",
+        "baseline_*": "either",
+    }
     reference: ClassVar[str] = "abado2024"
     reads: ClassVar[tuple[str, ...]] = ("prior",)
     scored_by: ClassVar[Literal["tables", "records"]] = "records"

@@ -11,6 +11,7 @@ here takes knowing all others. The attack changes nothing and draws nothing; wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import measured_on
+from flou.engine.method import Safe, measured_on
 from flou.engine.note import Note
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.progress import tell
@@ -43,6 +44,15 @@ class SingleUnknown(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "one unknown value"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **Attack.safe,
+        "n_people": "either",
+        "n_values": "either",
+        "by_rules": "low",
+        "right": "low",
+        "feasible": "low",
+        "left": "high",
+    }
     reference: ClassVar[str] = "abado2024"
     scored_by: ClassVar[Literal["tables", "records"]] = "records"
 

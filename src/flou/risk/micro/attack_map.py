@@ -12,6 +12,7 @@ It fails where a key or a sensitive column is not declared: nobody asks about a 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -26,7 +27,7 @@ from flou.engine import native
 from flou.engine.charts import Look, bars
 from flou.engine.errors import DataError, KeySpaceTooLargeError, ParameterError
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs, Share
 from flou.engine.result import RiskResult
@@ -116,6 +117,18 @@ class AttackMap(RiskMeasure):
 
     reference: ClassVar[str] = "benfredj2017"
     title: ClassVar[str] = "assessment by attack"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **RiskMeasure.safe,
+        "identity": "low",
+        "homogeneity": "low",
+        "background": "low",
+        "similarity": "low",
+        "skewness": "low",
+        "presence": "low",
+        "amounts": "low",
+        "measured": "low",
+        "n_open": "low",
+    }
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     k: int = Field(3, ge=1, description="identity: smallest number of records that must share a key")

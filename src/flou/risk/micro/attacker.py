@@ -14,6 +14,7 @@ It fails as a probability of attack: it says how often an attack succeeds, not w
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.risk.micro.benedetti_franconi import expected_inverse
@@ -44,6 +45,7 @@ class AttackerRisk(RiskMeasure):
 
     reference: ClassVar[str] = "elemam2013"
     title: ClassVar[str] = "attacker models"
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": "low"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     attacker: Literal["prosecutor", "journalist", "marketer"] = Field(

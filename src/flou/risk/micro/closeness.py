@@ -14,7 +14,7 @@ files from which nothing can be learnt at all; t says how much may be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -25,6 +25,7 @@ from pydantic import Field
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
+from flou.engine.method import Safe
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
 from flou.engine.values import text_of
@@ -51,6 +52,7 @@ class TCloseness(ClassMeasure):
 
     reference: ClassVar[str] = "li2007"
     title: ClassVar[str] = "t-closeness"
+    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "t": "low"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     t: Share = Field(description="largest distance that a class may have")

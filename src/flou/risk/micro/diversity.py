@@ -18,6 +18,7 @@ for the latter, and use t-closeness for the former.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -28,6 +29,7 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError, listed
+from flou.engine.method import Safe
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
@@ -52,6 +54,7 @@ class LDiversity(ClassMeasure):
 
     reference: ClassVar[str] = "machanavajjhala2007"
     title: ClassVar[str] = "l-diversity"
+    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "l": "high"}
 
     l: Number = Field(ge=1, description="smallest diversity that a class must have")  # noqa: E741
     kind: Kind = Field("distinct", description="how diversity is counted")

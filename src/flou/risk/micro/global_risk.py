@@ -12,12 +12,13 @@ is a draw of its own. The error of the estimated risks themselves is not in it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
 from flou.engine.values import Proportion
@@ -45,6 +46,7 @@ class GlobalRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "global risk"
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "below_k": "low"}
 
     k: int = Field(3, ge=1, description="a record is rare when fewer records share its key")
     missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")

@@ -10,6 +10,7 @@ a key of its own that no member's risk knows of. Declare the household's size an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import narwhals as nw
@@ -21,7 +22,7 @@ from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError, SchemaError
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.risk.micro.benedetti_franconi import Floats
@@ -56,6 +57,7 @@ class HouseholdRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benschop2018"
     title: ClassVar[str] = "household risk"
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "n_households_at_risk": "low", "n_households": "either"}
 
     threshold: Share = Field(0.1, description="a household is at risk when its chance of re-identification is larger")
     missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")

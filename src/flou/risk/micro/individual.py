@@ -16,6 +16,7 @@ the other keys instead.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.risk.micro.benedetti_franconi import Floats, expected_inverse
@@ -71,6 +72,7 @@ class IndividualRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "individual risk"
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": "low"}
 
     threshold: Share = Field(0.1, description="a record is at risk when its chance of re-identification is larger")
     missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")

@@ -11,7 +11,7 @@ It answers the identity attack alone: k records that share one illness still giv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from pydantic import Field
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
@@ -44,6 +44,7 @@ class KAnonymity(RiskMeasure):
 
     reference: ClassVar[str] = "samarati1998"
     title: ClassVar[str] = "k-anonymity"
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high", "n_subsets": "either"}
 
     k: int = Field(ge=1, description="smallest number of records that must share a key")
     missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")

@@ -10,13 +10,14 @@ as good as the public table: people who are not in it hide nobody.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import around, class_chart
@@ -33,6 +34,7 @@ class KMap(RiskMeasure):
 
     reference: ClassVar[str] = "sweeney2002"
     title: ClassVar[str] = "k-map"
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     k: int = Field(ge=1, description="smallest number of people that must share a key")

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
+from flou.engine.method import Safe
 from flou.engine.parameters import Columns, Number
 from flou.engine.result import RiskResult
 from flou.risk.micro.closeness import ROUNDING
@@ -101,6 +102,7 @@ class DisclosureDelta(_RelativeGain):
 
     reference: ClassVar[str] = "brickell2008"
     title: ClassVar[str] = "δ-disclosure privacy"
+    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "delta": "low"}
 
     delta: Number = Field(gt=0, description="what |log2(p / q)| of every value must stay below")
     sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
@@ -141,6 +143,7 @@ class BetaLikeness(_RelativeGain):
 
     reference: ClassVar[str] = "cao2012"
     title: ClassVar[str] = "β-likeness"
+    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "beta": "low"}
 
     beta: Number = Field(gt=0, description="largest relative gain of a value")
     kind: Literal["enhanced", "basic"] = Field("enhanced", description="whether frequent values are held closer")

@@ -11,6 +11,7 @@ records beyond it; it is a list to look at, not a count of mistakes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from pydantic import Field
 from scipy.stats import chi2
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
@@ -37,6 +38,7 @@ class OutlierRisk(RiskMeasure):
 
     reference: ClassVar[str] = "templmeindl2008"
     title: ClassVar[str] = "outlier risk"
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "bound": "either"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     quantile: float = Field(0.95, gt=0.5, lt=1, description="what lies beyond it stands out")

@@ -20,6 +20,7 @@ chances differ much.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from pydantic import Field
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.errors import KeySpaceTooLargeError
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
@@ -51,6 +52,19 @@ class PoissonRisk(RiskMeasure):
 
     reference: ClassVar[str] = "skinner2008"
     title: ClassVar[str] = "Poisson log-linear risk"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **RiskMeasure.safe,
+        "tau1": "low",
+        "tau2": "low",
+        "sampling_fraction": "low",
+        "n_uniques": "low",
+        "test1": "either",
+        "test2": "either",
+        "deviance": "either",
+        "degrees": "either",
+        "formula": "either",
+        "n_cells": "either",
+    }
 
     formula: str = Field(
         "main", description='margins of the model, as in "sex + age * region"; main, two-way or search'

@@ -10,6 +10,7 @@ category in both tables: a file in which values were suppressed has classes that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import class_chart
@@ -36,6 +37,14 @@ class Presence(RiskMeasure):
 
     reference: ClassVar[str] = "nergiz2007"
     title: ClassVar[str] = "δ-presence"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **RiskMeasure.safe,
+        "lowest": "high",
+        "n_people_outside": "low",
+        "n_people_absent": "low",
+        "n_people": "either",
+        "n_classes": "either",
+    }
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     low: Share = Field(description="smallest share of a class that must be in the file")

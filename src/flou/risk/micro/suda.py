@@ -14,6 +14,7 @@ calibrated on the file, not on the record.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +27,7 @@ from flou.describe.microdata import Microdata
 from flou.engine.charts import Look, bars
 from flou.engine.errors import ParameterError
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.result import RiskResult, unused
 from flou.engine.values import Proportion
@@ -50,6 +51,13 @@ class Suda(RiskMeasure):
 
     reference: ClassVar[str] = "elliot2002"
     title: ClassVar[str] = "special uniques (SUDA)"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **RiskMeasure.safe,
+        "highest_dis": "low",
+        "smallest_size": "high",
+        "sampling_fraction": "low",
+        "contribution_*": "either",
+    }
 
     max_size: int | None = Field(None, ge=1, description="largest set of keys to look at; default: all of them")
     sampling_fraction: float | None = Field(

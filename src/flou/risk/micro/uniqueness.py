@@ -11,6 +11,7 @@ them. A file that holds the whole population needs no estimate. Keys are told ap
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,7 +20,7 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.charts import Look, bars
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import count_classes, integer_classes, without_small_classes
 from flou.risk.micro.population_models import ClassSizes, choose, estimate
@@ -39,6 +40,14 @@ class PopulationUniqueness(RiskMeasure):
 
     reference: ClassVar[str] = "dankar2012"
     title: ClassVar[str] = "population uniqueness"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **RiskMeasure.safe,
+        "uniques": "low",
+        "chance": "low",
+        "model": "either",
+        "sampling_fraction": "low",
+        "population": "either",
+    }
 
     model: Literal["dankar", "pitman", "zayatz", "snb"] = Field(
         "dankar", description="estimator, or the rule that chooses"

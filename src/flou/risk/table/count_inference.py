@@ -12,6 +12,7 @@ DifferenceInference, ZeroInference, and attacks on whole tables.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from pydantic import Field
 from flou.describe.count_frequencies import CountFrequencies
 from flou.engine.data import data_kind
 from flou.engine.errors import ParameterError
+from flou.engine.method import Safe
 from flou.engine.note import Note
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
@@ -40,6 +42,13 @@ class CountInference(InferenceMeasure):
 
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference about counts"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **InferenceMeasure.safe,
+        "worst": "low",
+        "worst_count": "either",
+        "published": "either",
+        "n_cells": "either",
+    }
 
     s: int = Field(ge=2, lt=2**53, description="threshold: counts from 1 to s - 1 are sensitive")
     I: Counts | None = Field(None, description="true counts that must not be inferred; default: 1 to s - 1")  # noqa: E741

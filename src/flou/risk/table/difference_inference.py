@@ -12,6 +12,7 @@ does (`equal`). Overlapping areas that do not hold each other, and differences o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from flou.describe.count_frequencies import CountFrequencies, read_columns, whol
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, ParameterError
+from flou.engine.method import Safe
 from flou.engine.note import Note
 from flou.engine.values import Proportion
 from flou.risk.table.bayes import reachable
@@ -45,6 +47,13 @@ class DifferenceInference(InferenceMeasure):
 
     reference: ClassVar[str] = "fraser2005"
     title: ClassVar[str] = "inference about differences of counts"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **InferenceMeasure.safe,
+        "worst": "low",
+        "worst_count": "either",
+        "published": "either",
+        "equal": "low",
+    }
 
     s: int = Field(ge=2, lt=2**53, description="threshold: differences from 1 to s - 1 are sensitive")
     I: Counts | None = Field(None, description="true differences that must not be inferred; default: 1 to s - 1")  # noqa: E741

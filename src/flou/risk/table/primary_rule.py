@@ -18,7 +18,7 @@ from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.engine.data import DataKind
-from flou.engine.method import RiskMeasure
+from flou.engine.method import RiskMeasure, Safe
 from flou.risk.table.rule_result import RuleResult, Verdicts, figures_of, rule_notes
 
 #: The figures of a table that an intruder may compute.
@@ -62,6 +62,13 @@ class PrimaryRule(RiskMeasure):
     """A rule that finds sensitive cells. A subclass implements `sensitive`; `measure` counts what it finds."""
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
+    safe: ClassVar[Mapping[str, Safe]] = {
+        "value": "low",
+        "n_sensitive": "either",
+        "n_shown": "low",
+        "n_cells": "either",
+        "value_share": "either",
+    }
 
     @property
     def label(self) -> str:

@@ -12,12 +12,14 @@ is married) disclose nothing: declare them, so that they are structural zeros an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from flou.engine.errors import DataError
+from flou.engine.method import Safe
 from flou.engine.note import Note
 from flou.engine.result import Figure
 from flou.engine.values import Proportion
@@ -42,6 +44,15 @@ class ZeroInference(InferenceMeasure):
 
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference from zeros"
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **InferenceMeasure.safe,
+        "published": "either",
+        "group": "low",
+        "n_zeros": "either",
+        "true_zeros": "low",
+        "n_groups": "either",
+        "n_true_groups": "low",
+    }
 
     categories: int = Field(2, ge=2, lt=10_000, description="categories that a group is spread over, for `group`")
     prior: PriorKind = Field("empirical", description="what the intruder believes of the counts beforehand")

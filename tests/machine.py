@@ -13,6 +13,7 @@ from pathlib import Path
 
 #: Marks of a module that holds kernels: it compiles them itself, or borrows the decorator.
 _COMPILES = re.compile(rb"njit|compiled")
+_SPARK = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN pyspark-shell"
 _THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -27,6 +28,9 @@ def set_up(project: Path) -> None:
     """Say so in the environment, before anything reads it; what is set already stays."""
     for name in _THREADS:
         os.environ.setdefault(name, "1")
-    # a Java process of some minutes gains nothing from the last level of its compiler
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # Java code that is made for each query costs more than it saves on little files; in depth Spark works as it does
+    # for users. A Java process of some minutes gains nothing from the last level of its compiler.
+    if os.environ.get("FLOU_TESTS") != "deep":
+        os.environ.setdefault("PYSPARK_SUBMIT_ARGS", _SPARK)
+        os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache(project)))

@@ -34,14 +34,13 @@ settings.load_profile("flou")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Every day the tests with the mark `deep` are left out; each says why it has it."""
-    deep = [item for item in items if item.get_closest_marker("deep")]
-    for item in deep:
-        mark = item.get_closest_marker("deep")
-        if mark is None or not (len(mark.args) == 1 and mark.args[0]):
+    marks = [item.get_closest_marker("deep") for item in items]
+    for item, mark in zip(items, marks, strict=True):
+        if mark is not None and len(mark.args) != 1:
             raise pytest.UsageError(f'{item.nodeid}: say why the test is deep, @pytest.mark.deep("…").')
-    if not DEEP and deep:
-        config.hook.pytest_deselected(items=deep)
-        items[:] = [item for item in items if not item.get_closest_marker("deep")]
+    if not DEEP:
+        config.hook.pytest_deselected(items=[item for item, mark in zip(items, marks, strict=True) if mark])
+        items[:] = [item for item, mark in zip(items, marks, strict=True) if not mark]
 
 
 #: Measures the time that Numba compiles for in this process.

@@ -1,4 +1,4 @@
-"""What every test shares: its depth, one thread a worker, a limit of work, and no silent skips in CI."""
+"""What every test shares: its depth, one thread per worker, a limit of work, and no silent skips in CI."""
 
 from __future__ import annotations
 

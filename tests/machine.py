@@ -1,4 +1,4 @@
-"""What a test run asks of the machine: one thread a worker, and compiled kernels from a cache of their own.
+"""What a test run asks of the machine: one thread per worker, and compiled kernels from a cache of their own.
 
 Two workers with two threads each would wait for each other. Numba notices a change of the file that a kernel stands
 in, and none of the kernels that it calls: so every state of the sources has its own cache.

@@ -27,16 +27,16 @@ KEYS = ["region", "sex", "age"]
 SPARK = pytest.param("spark", marks=pytest.mark.xdist_group("spark"))
 
 
-def crossed(examples: list[Any], engines: Sequence[Any], *, full: Sequence[str] = ("polars",)) -> list[Any]:
-    """Examples with engines: on `full` all of them; on another, every day, the first example of each method.
+def crossed(examples: list[Any], engines: Sequence[Any]) -> list[Any]:
+    """Examples with engines: all of them on Polars; on another engine, every day, the first example of each method.
 
-    Whatever an engine does differently, it does for any parameters: rows come in and go out in one place each.
+    An engine treats all parameters alike: rows come in and go out in one place each.
     """
     out = []
     for example in examples:
         for engine in engines:
             name, marks = (engine, ()) if isinstance(engine, str) else (engine.values[0], engine.marks)
-            if DEEP or name in full or re.search(r"-0($|-)", example.id):
+            if DEEP or name == "polars" or re.search(r"-0($|-)", example.id):
                 out.append(pytest.param(*example.values, name, id=f"{example.id}-{name}", marks=marks))
     return out
 

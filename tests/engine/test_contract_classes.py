@@ -61,6 +61,7 @@ def test_a_planted_leak_is_found_and_a_safe_release_shows_no_lift() -> None:
         flou.Plan().protect(leaking, secret=secret), truth=leaking, control=_file(2000, False, 9), secret=secret
     )
     assert found.rate == 1.0
+    assert all(GuessMode.safe_direction(name) for name in ("value", *found.figures))
     assert found.lift_over == "control"
     assert found.lift > 0.9
     people = _file(4000, False, 2)

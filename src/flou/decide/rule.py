@@ -78,7 +78,7 @@ class Rule(Parameters):
         return self
 
     def _check_direction(self) -> None:
-        """A bound on the wrong side would release the worst file and withhold the best."""
+        """Refuse a bound in the unsafe direction: it would release the files with the highest risk."""
         found = self._found
         safe = found.safe_direction(self.figure)
         if safe is None:
@@ -91,7 +91,7 @@ class Rule(Parameters):
         if given != wanted:
             raise ParameterError(
                 f"the rule on {self.method!r} has {given} for {self.figure!r}, which is safe when it is {safe}: it "
-                f"would release the worst files. Write {wanted} = {{ release = … }}."
+                f"would release the files with the highest risk. Write {wanted} = {{ release = … }}."
             )
 
     def _check_method(self) -> None:

@@ -56,7 +56,10 @@ class Attack(Method):
     """A subclass implements `_known`, `_guess`, `_score` and `_baseline`."""
 
     stage: ClassVar[registry.Stage] = "attack"
-    safe: ClassVar[Mapping[str, Safe]] = {"value": "low", "lift": "low", "control": "either", "baseline": "either"}
+    safe: ClassVar[Mapping[str, Safe]] = {
+        "value": "low", "rate": "low", "n_successes": "low", "lift": "low",
+        "n_attempts": "either", "control": "either", "baseline": "either", "lift_over": "either",
+    }  # fmt: skip
     #: What an attack on tables is scored by: the tables as they were made, or the records that they were made of.
     scored_by: ClassVar[Literal["tables", "records"]] = "tables"
 

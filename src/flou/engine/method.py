@@ -28,7 +28,7 @@ from flou.engine.secret import Secret
 from flou.engine.values import plain_lists
 
 R = TypeVar("R", bound=RiskResult)
-#: Which way a figure is safe; "either" where it says nothing of the risk, such as a number of records.
+#: Direction in which a figure is safe; "either" if it does not measure risk, such as a number of records.
 Safe = Literal["low", "high", "either"]
 
 
@@ -41,8 +41,8 @@ class Method(Parameters):
     reference: ClassVar[str] = ""
     #: Short name for people, in English; translated by the report.
     title: ClassVar[str] = ""
-    #: Which way each figure of its results is safe: a rule of a policy may bound it in that direction alone. A name may
-    #: end in `*`; a figure that is not declared can have no rule.
+    #: Direction in which each figure of its results is safe. A policy rule can bound a figure in this direction
+    #: only, and cannot use a figure that is not declared. `*` at the end of a name stands for any ending.
     safe: ClassVar[Mapping[str, Safe]] = {}
     #: Parameters that name a file to read, which is found beside the plan.
     reads: ClassVar[tuple[str, ...]] = ()
@@ -56,7 +56,7 @@ class Method(Parameters):
 
     @classmethod
     def safe_direction(cls, figure: str) -> Safe | None:
-        """Which way a figure is safe; None where nobody said."""
+        """Direction in which a figure is safe; None if the method does not declare the figure."""
         return next((way for name, way in cls.safe.items() if fnmatchcase(figure, name)), None)
 
     @classmethod
@@ -280,7 +280,7 @@ class Utility(Method):
     """What the analyst loses. A subclass implements `_compare`, which sees the release as published."""
 
     stage: ClassVar[registry.Stage] = "compare"
-    #: Small losses are useful and large ones protect, so that a rule may ask for either.
+    #: A rule may limit the loss, or require one: small losses keep utility, large ones protect.
     safe: ClassVar[Mapping[str, Safe]] = {"*": "either"}
 
     def compare(self, original: Any, release: Any) -> Result:

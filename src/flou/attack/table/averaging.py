@@ -62,7 +62,6 @@ class Averaging(Attack):
         **Attack.safe,
         "n_cells": "either",
         "n_right": "low",
-        "lift_over": "either",
         "n_small": "either",
         "small": "low",
         "baseline_small": "low",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.depth import at_depth
 
 import flou
 from flou.cli import main as cli
@@ -225,17 +226,20 @@ def test_the_demonstration_secret_is_for_synthetic_data(
     assert not (tmp_path / "out").exists()
 
 
+_QUICK = 'method = "local_suppression"\nsearch = "quick"'
+
+
 def small_example(folder: Path) -> Path:
     """The example's own files, on fewer people; more of them are rare, so more may go, and each is easier to find."""
     shutil.copytree(example_plan("apa").parent, folder / "apa")
     plan = folder / "apa" / "plan.toml"
     plan.write_text(
         plan.read_text()
-        .replace('"dataset:apa"', '"dataset:apa(6_000)"')
+        .replace('"dataset:apa"', f'"dataset:apa({at_depth(6_000, 20_000)})"')
         .replace("max_share = 0.01", "max_share = 0.5")
-        .replace("min_size = 2000", "min_size = 20")
-        .replace('method = "local_suppression"', 'method = "local_suppression"\nsearch = "quick"')
-        .replace('languages = ["en", "fr"]', 'languages = ["fr"]')
+        .replace("min_size = 2000", f"min_size = {at_depth(20, 60)}")
+        .replace('method = "local_suppression"', at_depth(_QUICK, 'method = "local_suppression"'))
+        .replace('languages = ["en", "fr"]', at_depth('languages = ["fr"]', 'languages = ["en", "fr"]'))
         .replace('  "age_blurred = age",\n', "")  # of few people ages are nulled too, and it would tell them
     )
     policy = folder / "apa" / "policy.toml"

@@ -9,7 +9,7 @@ import polars as pl
 import flou
 from bench.data import KEYS, key_file
 from bench.timing import Line, alternate, publish, table
-from flou.risk.micro.frequency import Missing
+from flou.engine.sense import Missing
 
 
 def bare(path: Path) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from pathlib import Path
 import flou
 from bench.data import WIDE_SIZES, key_frame
 from bench.timing import Line, alternate, publish, table
-from flou.risk.micro.frequency import Missing
+from flou.engine.sense import Missing
 
 N, NULLS = 1_000_000, 0.04
 

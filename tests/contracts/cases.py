@@ -20,7 +20,7 @@ import flou
 from flou.engine.method import Method, RiskMeasure
 from flou.engine.plan_schema import plan_schema
 from flou.engine.result import RiskResult
-from flou.risk.micro.frequency import MISSING
+from flou.engine.sense import MISSING
 
 KEYS = ["region", "sex", "age"]
 #: Tests on Spark run in one process, so that they share one session.
@@ -403,14 +403,21 @@ def people(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Mi
     return flou.Microdata(native(rows() if frame is None else frame, engine), **ROLES)
 
 
-def measured(method: RiskMeasure, data: Any, engine: str = "polars", frame: pl.DataFrame | None = None) -> RiskResult:
+def measured(
+    method: RiskMeasure,
+    data: Any,
+    engine: str = "polars",
+    frame: pl.DataFrame | None = None,
+    *,
+    as_release: bool = False,
+) -> RiskResult:
     """Measure, beside what the method compares with: the file itself stands for its original or a public table."""
+    against = None
     if method.compares_with == "original" and method.needs_against:
-        return method.measure(data, against=people(engine, frame))
-    if method.needs_against:
-        held = data.data if isinstance(data, flou.Release) else data
-        return method.measure(held, against=held)
-    return method.measure(data)
+        against = people(engine, frame)
+    elif method.needs_against:
+        data = against = data.data if isinstance(data, flou.Release) else data
+    return method.measure(data, against=against, as_release=as_release)
 
 
 def published(release: flou.Release) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import flou
 from flou.datasets.households import POPULATION, survey_frame
 from flou.describe.keyspace import MAX_CELLS, KeySpace
 from flou.engine.errors import DataError, ParameterError
-from flou.risk.micro.frequency import MISSING
+from flou.engine.sense import MISSING
 
 KEYS = ("region", "sex", "age", "marital", "size", "activity", "occupation")
 SCHEMA = {

@@ -14,7 +14,7 @@ from flou.decide.rule import Bounds, Rule
 from flou.describe.schema import ColumnType, Role
 from flou.engine import plan, registry
 from flou.engine.method import Method
-from flou.risk.micro.frequency import MISSING
+from flou.engine.sense import MISSING
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 METHODS = registry.every()

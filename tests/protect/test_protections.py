@@ -83,7 +83,7 @@ def test_drop_records_repeats_until_nobody_is_flagged() -> None:
     """The record with a null carries another: when it goes, the other falls below k as well."""
     frame = pl.DataFrame({"a": ["x", "x", "x", "y", None], "b": [1, 1, 1, 2, 2]})
     people = flou.Microdata(frame, keys=["a", "b"])
-    measure = flou.risk.KAnonymity(k=2)
+    measure = flou.risk.KAnonymity(k=2, missing="pessimistic")
     assert measure.measure(people).units.tolist() == [3, 3, 3, 2, 1]
     release = flou.protect.DropRecords(measure).protect(people, secret=1)
     assert release.steps[0].rounds == 2

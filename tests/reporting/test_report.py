@@ -15,6 +15,7 @@ from tests.reporting.messages import gather
 import flou
 from flou.engine.comparison import range_text
 from flou.engine.note import Note
+from flou.engine.sense import MISSING
 from flou.engine.words import LANGUAGES, Words, _catalogue
 from flou.protect.micro.lattice.picture import STATUS
 from flou.protect.micro.lattice.quality import QUALITY_LABELS
@@ -22,7 +23,6 @@ from flou.reporting.glossary import glossary
 from flou.reporting.risk_section import _WHEN
 from flou.reporting.senses import five_senses
 from flou.reporting.utility_section import _EXPECTED
-from flou.risk.micro.frequency import MISSING
 
 SECRET = flou.Secret(bytes(range(32)))
 K = flou.risk.KAnonymity

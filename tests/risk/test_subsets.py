@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import flou
-from flou.risk.micro.frequency import MISSING
+from flou.engine.sense import MISSING
 
 KEYS = ["a", "b", "c", "d"]
 

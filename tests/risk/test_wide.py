@@ -13,8 +13,8 @@ from flou.describe import keyspace
 from flou.describe.keyspace import KeySpace
 from flou.engine.errors import KeySpaceTooLargeError
 from flou.engine.progress import listening
+from flou.engine.sense import MISSING, Missing
 from flou.risk.micro import frequency, wide
-from flou.risk.micro.frequency import Missing
 from flou.risk.micro.individual import find_risks
 
 SIZES = {"a": 3, "b": 12, "c": 7, "d": 2, "e": 9}
@@ -76,7 +76,7 @@ def test_a_space_of_ten_thousand_million_keys_is_counted_through_the_public_call
     declared = {c: [str(v) for v in range(100)] for c in frame.columns}
     data = flou.Microdata(frame, keys=frame.columns, modalities=declared)
     assert data.describe().n_possible_keys == 10**10
-    results = {m: flou.risk.KAnonymity(k=2, missing=m).measure(data) for m in frequency.MISSING}
+    results = {m: flou.risk.KAnonymity(k=2, missing=m).measure(data) for m in MISSING}
     assert (results["pessimistic"].units <= results["optimistic"].units).all()
     assert (results["optimistic"].units <= results["orthodox"].units).all()
     assert results["pessimistic"].by_key["completion.k0"].null_count() == 0

@@ -73,7 +73,7 @@ def _show_done(done: Done) -> None:
             hanging(screen, f"{step.method.name()}: ", str(note))
     _show_changes(done.changed)
     for result in done.results:
-        settings = settings_text(result.settings)
+        settings = settings_text(result.measured_with)
         head = f"{result.method}{f' ({settings})' if settings else ''} on the {result.measured_on}"
         screen.print(f"{head}:\n  {figure_text(result.headline)} {result.value_label}")
 

@@ -49,6 +49,18 @@ class Policy(Parameters):
         name = values.get("name", {})
         return {**values, "rules": rules, "name": {"en": name} if isinstance(name, str) else name}
 
+    @model_validator(mode="after")
+    def _strict_beside_wildcards(self) -> Policy:
+        """Nulls that a release was given agree with what they replaced: a count in that sense judges nothing alone."""
+        for rule in self.rules:
+            if rule.in_wildcards and not any(other.is_strict_form_of(rule) for other in self.rules):
+                raise ParameterError(
+                    f"the rule on {rule.method!r} counts nulls as wildcards (missing = {rule.settings['missing']!r}): "
+                    "nulls written for the sake of the count would satisfy it and hide nobody. Leave missing out, or "
+                    'put the same rule with missing = "category" and bounds at least as tight beside it.'
+                )
+        return self
+
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Policy:
         """Read a policy file (TOML)."""
@@ -135,7 +147,7 @@ class Policy(Parameters):
         label = result.value_label if rule.figure == "value" else result.figure_labels.get(rule.figure, rule.figure)
         values: dict[str, object] = {
             "method": result.title,
-            "settings": result.settings,
+            "settings": result.measured_with,
             "figure": label,
             "where": " in the sample's frame" if result.measured_on == "frame" else "",
             "value": _read(rule, result, figure),

@@ -15,9 +15,10 @@ from pydantic.fields import FieldInfo
 from flou.decide.verdict import Decision
 from flou.engine import registry
 from flou.engine.errors import ParameterError, did_you_mean
-from flou.engine.method import Method
+from flou.engine.method import Method, RiskMeasure
 from flou.engine.parameters import Parameters
 from flou.engine.result import Result
+from flou.engine.sense import STRICT
 from flou.engine.values import plain_lists
 
 
@@ -136,13 +137,46 @@ class Rule(Parameters):
     def unmet(self, settings: Mapping[str, Any]) -> list[str]:
         """The settings in which a method is not the one this rule speaks of."""
         found = []
-        for name, field in self._found.model_fields.items():
-            wanted = field.get_default()
-            if name in self.settings:
-                wanted = _typed(field, self.settings[name])
-            if plain_lists(settings.get(name)) != plain_lists(wanted):
+        for name, wanted in self._values.items():
+            given = plain_lists(settings.get(name))
+            if name == "missing":  # where neither names a sense, a release is counted in the strict one
+                given, wanted = given or STRICT, wanted or STRICT
+            if given != wanted:
                 found.append(name)
         return found
+
+    @property
+    def in_wildcards(self) -> bool:
+        """Whether it judges a count in which nulls agree with values."""
+        found = self._found
+        counted = issubclass(found, RiskMeasure) and found.has_sense
+        return counted and self.settings.get("missing", STRICT) not in (None, STRICT)
+
+    def is_strict_form_of(self, rule: Rule) -> bool:
+        """Whether it asks the same of nulls as a category, by bounds that are at least as tight."""
+        if self.in_wildcards or self._question != rule._question:
+            return False
+        return all(self._tight(bound) >= rule._tight(bound) for bound in ("release", "review"))
+
+    @property
+    def _question(self) -> tuple[object, ...]:
+        """What is asked of which file, whatever the sense."""
+        values = {name: value for name, value in self._values.items() if name != "missing"}
+        return self.method, self.figure, self.on, values
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        """Every setting as the method would hold it."""
+        fields = self._found.model_fields
+        named = {n: _typed(fields[n], v) for n, v in self.settings.items()}
+        return {n: plain_lists(named.get(n, f.get_default())) for n, f in fields.items()}
+
+    def _tight(self, bound: Literal["release", "review"]) -> float:
+        """A bound as a number that is larger the tighter it is."""
+        bounds = self.at_most or self.at_least
+        assert bounds is not None
+        held = bounds.release if bound == "release" or bounds.review is None else bounds.review
+        return -held if self.at_most else held
 
     def decide(self, value: float) -> Decision:
         bounds = self.at_most or self.at_least

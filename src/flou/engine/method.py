@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
@@ -25,6 +26,7 @@ from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release
 from flou.engine.result import MeasuredOn, Result, RiskResult
 from flou.engine.secret import Secret
+from flou.engine.sense import STRICT, Missing
 from flou.engine.values import plain_lists
 
 R = TypeVar("R", bound=RiskResult)
@@ -140,8 +142,11 @@ class RiskMeasure(Method):
         "n_records": "either", "n_keys": "either", "n_columns": "either",
     }  # fmt: skip
 
-    def measure(self, data: Any, *, against: Any = None, counts: Any = None) -> RiskResult:
-        """Measure on microdata or a release; `against` and `counts` only where the method says so."""
+    def measure(self, data: Any, *, against: Any = None, counts: Any = None, as_release: bool = False) -> RiskResult:
+        """Measure on microdata or a release; `against` and `counts` only where the method says so.
+
+        `as_release=True` counts nulls on an original as they are counted on a release, so that the two compare.
+        """
         accepted = self._accept(data)
         if against is not None and self.compares_with is None:
             raise ParameterError(f"{type(self).__name__} does not take against=.")
@@ -149,8 +154,35 @@ class RiskMeasure(Method):
             raise ParameterError(f"{type(self).__name__} {_AGAINST[self.compares_with]}")
         if counts is not None and not self.uses_counts:
             raise ParameterError(f"{type(self).__name__} does not take counts=.")
+        on: MeasuredOn = "release" if as_release or not self.has_sense else measured_on(accepted)
+        resolved = self.resolved(on)
         with native.engine_errors():
-            return self._measure(accepted, None if against is None else self._accept(against), counts)
+            result = resolved._measure(accepted, None if against is None else self._accept(against), counts)
+        return replace(result, settings=self.shown_settings(), sense=resolved.sense) if self.has_sense else result
+
+    #: Whether it has the parameter `missing`, which says what an undetermined key may stand for.
+    has_sense: ClassVar[bool] = False
+
+    @property
+    def sense(self) -> Missing | None:
+        """The sense in which undetermined keys are counted; None where it depends on what is measured."""
+        return getattr(self, "missing") if self.has_sense else None  # noqa: B009
+
+    @property
+    def counted_sense(self) -> Missing:
+        """The same for those who count: it is known on what."""
+        assert self.sense is not None, "measure() resolves the sense"
+        return self.sense
+
+    def resolved(self, on: MeasuredOn) -> Self:
+        """The measure with the sense in which it counts on an original or a release, where none was given.
+
+        On an original nulls may hide any value: the worst case is counted. On a release nulls may be there for the
+        sake of the count, so that only records which show the very same key count as alike.
+        """
+        if not self.has_sense or self.sense is not None:
+            return self
+        return self.model_copy(update={"missing": "pessimistic" if on == "original" else STRICT})
 
     #: What `against=` is for this measure: the file a release was made from, or a table of the population.
     compares_with: ClassVar[Literal["original", "population"] | None] = None

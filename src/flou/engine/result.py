@@ -21,6 +21,7 @@ from flou.engine import native
 from flou.engine.charts import Look
 from flou.engine.errors import LazyInputError
 from flou.engine.note import Note
+from flou.engine.sense import Missing
 from flou.engine.values import Proportion, figure_text, settings_text
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Result:
     figure_labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     measured_on: MeasuredOn
+    #: The sense in which undetermined keys were counted, where the method counts keys.
+    sense: Missing | None = None
     test_only: bool = False
 
     def __getattr__(self, name: str) -> Any:
@@ -80,6 +83,11 @@ class Result:
             f"{type(self).__name__} of {self.__dict__.get('method')} has no {name!r}; its own figures: {known}"
         )
 
+    @property
+    def measured_with(self) -> dict[str, Any]:
+        """The settings, with the sense that was taken where none was given."""
+        return self.settings if self.sense is None else {**self.settings, "missing": self.sense}
+
     def figure(self, name: str) -> Figure:
         """The headline value or one of the method's own figures, by name."""
         return self.value if name == "value" else self.figures[name]
@@ -90,6 +98,7 @@ class Result:
         return {
             "method": self.method,
             "settings": self.settings,
+            **({} if self.sense is None else {"sense": self.sense}),
             "measured_on": self.measured_on,
             "value": self.value,
             "interval": interval,
@@ -119,7 +128,7 @@ class Result:
 
     @property
     def _heading(self) -> str:
-        parameters = settings_text(self.settings)
+        parameters = settings_text(self.measured_with)
         return f"{self.title} ({parameters})" if parameters else self.title
 
     def summary(self) -> str:

@@ -185,7 +185,8 @@ def _measured(
         against = {"original": original, "population": population, None: None}[measure.compares_with]
         if against is None and measure.needs_against and measure.compares_with == "original":
             continue
-        out.append(measure.measure(data, against=against))
+        # what is compared before and after counts nulls in the same sense
+        out.append(measure.measure(data, against=against, as_release=True))
     return out
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from flou.engine import registry
 from flou.engine.charts import to_svg
 from flou.engine.result import Result, RiskResult
+from flou.engine.sense import MISSING
 from flou.engine.values import Proportion
 from flou.reporting.charts import senses_chart
 from flou.reporting.senses import Sense, five_senses
 from flou.reporting.table_section import TableSection, speaks_of_tables
-from flou.risk.micro.frequency import MISSING
 from flou.risk.micro.k_anonymity import KAnonymity
 
 #: Keys shown in the internal list of the most exposed.
@@ -59,7 +59,7 @@ class RiskSection(TableSection):
         for result in self.results:
             if not is_measure(result) or (self.public and not self._published(result)):
                 continue
-            name = f"{result.method} {sorted(result.settings.items(), key=str)}"
+            name = f"{result.method} {sorted(result.measured_with.items(), key=str)}"
             place = {"original": "before", "frame": "frame", "release": "after"}[result.measured_on]
             if place != "before" or not self.public:
                 found[name] = replace(found.get(name, Pair()), **{place: result})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, KeySpaceTooLargeError
 from flou.engine.result import RiskResult
-from flou.risk.micro.frequency import MISSING
+from flou.engine.sense import MISSING
 from flou.risk.micro.k_anonymity import KAnonymity
 
 

@@ -86,7 +86,7 @@ _MOST_FREQUENT = 4.0
 
 def asks_for_something(result: Result, sensitive: Iterable[str] = ()) -> bool:
     """Whether a model asks for enough, of every sensitive column, for a zero to mean something."""
-    settings = result.settings
+    settings = result.measured_with
     named = settings.get("sensitive")
     if named is not None and not set(sensitive) <= set(named):
         return False

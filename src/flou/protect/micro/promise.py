@@ -14,7 +14,8 @@ from flou.engine.note import Note
 def flags_nobody(measure: RiskMeasure, against: Microdata | None = None) -> Guarantee:
     """Measured on the output; `against` is the step's input where the measure compares with an original."""
     # a mapping lists values of the original, which a promise to the public does not name
-    settings = {k: "…" if isinstance(v, Mapping) else v for k, v in measure.shown_settings().items()}
+    shown = measure.resolved("release").shown_settings()
+    settings = {k: "…" if isinstance(v, Mapping) else v for k, v in shown.items()}
     values: dict[str, object] = {"method": measure.title, "settings": settings}
     promise = Note("no record is flagged by {method} ({settings})", values)
     held = against if measure.compares_with == "original" else None

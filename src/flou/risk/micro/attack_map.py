@@ -31,12 +31,12 @@ from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs, Share
 from flou.engine.result import RiskResult
+from flou.engine.sense import Missing
 from flou.engine.values import Proportion, codes_in, percent, settings_text
 from flou.engine.words import Words
 from flou.risk.attacks import ATTACKS, AttackKind, AttackName
 from flou.risk.micro.closeness import TCloseness
 from flou.risk.micro.diversity import LDiversity
-from flou.risk.micro.frequency import Missing
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.micro.presence import Presence
 from flou.risk.micro.setting import require_keys, sensitive_columns
@@ -130,6 +130,7 @@ class AttackMap(RiskMeasure):
         "n_open": "low",
     }
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
+    has_sense: ClassVar[bool] = True
 
     k: int = Field(3, ge=1, description="identity: smallest number of records that must share a key")
     l: Number = Field(2, ge=1, description="homogeneity, background and similarity: smallest diversity")  # noqa: E741

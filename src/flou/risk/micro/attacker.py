@@ -26,8 +26,9 @@ from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure, Safe
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import expected_inverse
-from flou.risk.micro.frequency import Missing, count_frequencies
+from flou.risk.micro.frequency import count_frequencies
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.population import Population, population_frequencies
 from flou.risk.micro.setting import key_space
@@ -46,6 +47,7 @@ class AttackerRisk(RiskMeasure):
     reference: ClassVar[str] = "elemam2013"
     title: ClassVar[str] = "attacker models"
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": "low"}
+    has_sense: ClassVar[bool] = True
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     attacker: Literal["prosecutor", "journalist", "marketer"] = Field(
@@ -55,7 +57,10 @@ class AttackerRisk(RiskMeasure):
         "table", description="for the others: where people are counted: a public table, or the weights"
     )
     threshold: Share = Field(0.2, description="a record is at risk when the chance of being right is larger")
-    missing: Missing = Field("pessimistic", description="for a prosecutor: what an undetermined value may stand for")
+    missing: Missing | None = Field(
+        None,
+        description="for a prosecutor: what an undetermined value may stand for; default: category on a release",
+    )
 
     @property
     def needs_against(self) -> bool:
@@ -108,7 +113,7 @@ class AttackerRisk(RiskMeasure):
         """The keys, how many records or people the attacker hesitates between, and his chance of being right."""
         if self.attacker == "prosecutor":
             space = key_space(data)
-            people = count_frequencies(space, self.missing).astype(np.float64)
+            people = count_frequencies(space, self.counted_sense).astype(np.float64)
             return space.keys, people, 1.0 / people
         keys, people = population_frequencies(data, against if self.population == "table" else None)
         if self.population == "table":

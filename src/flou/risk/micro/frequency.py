@@ -15,16 +15,13 @@ number of rows or of missing patterns. A space that does not fit in memory is se
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.keyspace import Dense, KeySpace
-
-Missing = Literal["category", "orthodox", "optimistic", "pessimistic", "conservative"]
-#: In the order in which reports show them.
-MISSING: tuple[Missing, ...] = ("orthodox", "optimistic", "pessimistic", "conservative", "category")
+from flou.engine.sense import Missing
 
 Counts = NDArray[np.int64]
 

@@ -21,8 +21,9 @@ from flou.describe.microdata import Microdata
 from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
+from flou.engine.sense import Missing
 from flou.engine.values import Proportion
-from flou.risk.micro.frequency import Missing, count_frequencies
+from flou.risk.micro.frequency import count_frequencies
 from flou.risk.micro.histogram import RISKS, class_chart
 from flou.risk.micro.individual import find_risks, summarise
 from flou.risk.micro.setting import key_space, require_sampling_weights
@@ -47,16 +48,19 @@ class GlobalRisk(RiskMeasure):
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "global risk"
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "below_k": "low"}
+    has_sense: ClassVar[bool] = True
 
     k: int = Field(3, ge=1, description="a record is rare when fewer records share its key")
-    missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
+    missing: Missing | None = Field(
+        None, description="what an undetermined value may stand for; default: category on a release, pessimistic before"
+    )
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         require_sampling_weights(data)
         space = key_space(data)
         n = space.keys.n_records
-        risks = find_risks(space, self.missing)
-        frequencies = count_frequencies(space, self.missing)
+        risks = find_risks(space, self.counted_sense)
+        frequencies = count_frequencies(space, self.counted_sense)
         expected, highest = summarise(risks, space.keys.counts)
         rare = frequencies < self.k
         n_rare = int(space.keys.counts[rare].sum())

@@ -25,8 +25,8 @@ from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure, Safe
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import Floats
-from flou.risk.micro.frequency import Missing
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.individual import find_risks, no_interval
 from flou.risk.micro.setting import key_space, require_sampling_weights
@@ -58,9 +58,12 @@ class HouseholdRisk(RiskMeasure):
     reference: ClassVar[str] = "benschop2018"
     title: ClassVar[str] = "household risk"
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "n_households_at_risk": "low", "n_households": "either"}
+    has_sense: ClassVar[bool] = True
 
     threshold: Share = Field(0.1, description="a household is at risk when its chance of re-identification is larger")
-    missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
+    missing: Missing | None = Field(
+        None, description="what an undetermined value may stand for; default: category on a release, pessimistic before"
+    )
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         if data.schema.household is None:
@@ -69,7 +72,7 @@ class HouseholdRisk(RiskMeasure):
             )
         require_sampling_weights(data)
         space = key_space(data)
-        households, risks = _households(data, space.keys, find_risks(space, self.missing))
+        households, risks = _households(data, space.keys, find_risks(space, self.counted_sense))
         at_risk = risks > self.threshold
         n, n_at_risk = households.n_records, int(households.counts[at_risk].sum())
         return self._result(

@@ -28,8 +28,9 @@ from flou.describe.microdata import Microdata
 from flou.engine.method import RiskMeasure, Safe
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import Floats, expected_inverse
-from flou.risk.micro.frequency import Missing, add_compatible, add_up, count_frequencies, take_extreme
+from flou.risk.micro.frequency import add_compatible, add_up, count_frequencies, take_extreme
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.setting import key_space, require_sampling_weights
 
@@ -73,14 +74,17 @@ class IndividualRisk(RiskMeasure):
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "individual risk"
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": "low"}
+    has_sense: ClassVar[bool] = True
 
     threshold: Share = Field(0.1, description="a record is at risk when its chance of re-identification is larger")
-    missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
+    missing: Missing | None = Field(
+        None, description="what an undetermined value may stand for; default: category on a release, pessimistic before"
+    )
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         require_sampling_weights(data)
         space = key_space(data)
-        risks = find_risks(space, self.missing)
+        risks = find_risks(space, self.counted_sense)
         expected, highest = summarise(risks, space.keys.counts)
         at_risk = risks > self.threshold
         n_at_risk = int(space.keys.counts[at_risk].sum())

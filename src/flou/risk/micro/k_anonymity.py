@@ -26,7 +26,8 @@ from flou.engine.method import RiskMeasure, Safe
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
-from flou.risk.micro.frequency import Counts, Missing, count_frequencies, find_completions
+from flou.engine.sense import Missing
+from flou.risk.micro.frequency import Counts, count_frequencies, find_completions
 from flou.risk.micro.histogram import Chart, around, class_chart
 from flou.risk.micro.setting import key_space
 from flou.risk.micro.subsets import SubsetCounts, count_subsets
@@ -45,9 +46,12 @@ class KAnonymity(RiskMeasure):
     reference: ClassVar[str] = "samarati1998"
     title: ClassVar[str] = "k-anonymity"
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high", "n_subsets": "either"}
+    has_sense: ClassVar[bool] = True
 
     k: int = Field(ge=1, description="smallest number of records that must share a key")
-    missing: Missing = Field("pessimistic", description="what an undetermined value may stand for")
+    missing: Missing | None = Field(
+        None, description="what an undetermined value may stand for; default: category on a release, pessimistic before"
+    )
     by: Columns | None = Field(None, description="count within these strata; default: the whole file")
     subsets: int | None = Field(
         None, ge=1, description="count on every subset of so many keys; default: all keys at once"
@@ -60,9 +64,10 @@ class KAnonymity(RiskMeasure):
             raise ParameterError(f"k = {self.k} is larger than the file: it has {table.n_records:,} records.")
         detail: Callable[[], pl.DataFrame]
         if self.subsets is None:
-            frequencies, detail = count_frequencies(space, self.missing), partial(_completions, space, self.missing)
+            frequencies = count_frequencies(space, self.counted_sense)
+            detail = partial(_completions, space, self.counted_sense)
         else:
-            counted = count_subsets(space, self.subsets, self.missing)
+            counted = count_subsets(space, self.subsets, self.counted_sense)
             frequencies, detail = counted.frequencies, partial(_rarest_subset, counted, table.frame.columns)
         at_risk = frequencies < self.k
         n_at_risk = int(table.counts[at_risk].sum())
@@ -98,7 +103,7 @@ class KAnonymity(RiskMeasure):
 
     def _notes(self, space: KeySpace, frequencies: Counts) -> tuple[Note, ...]:
         """Warn when wholly undetermined records, which agree with everybody, carry others over k."""
-        if self.missing in ("category", "conservative") or len(space.free) < len(space.columns):
+        if self.counted_sense in ("category", "conservative") or len(space.free) < len(space.columns):
             return ()
         table = space.keys
         wholly = (space.free_codes == -1).all(axis=1)

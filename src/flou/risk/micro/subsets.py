@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from flou.describe.keyspace import KeySpace
 from flou.engine.errors import ParameterError
 from flou.engine.progress import tell
-from flou.risk.micro.frequency import Counts, Missing, count_frequencies
+from flou.engine.sense import Missing
+from flou.risk.micro.frequency import Counts, count_frequencies
 
 #: Subsets that may be counted: 8 of 20 keys are 125,970.
 MAX_SUBSETS = 200_000

@@ -57,7 +57,7 @@ def test_a_file_is_whole_or_not_there(
         target.write_bytes(b"the former file")
     monkeypatch.setattr(pl.LazyFrame, WRITERS[ending], fault)
     with nothing_written(), pytest.raises(flou.FlouError, match=f"out.{ending}"):
-        flou.write(people, target, overwrite=overwrite)
+        flou.write(people, target, overwrite=overwrite, unprotected=True)
 
 
 @pytest.mark.parametrize("name", ["replace", "chmod"])
@@ -66,7 +66,7 @@ def test_a_rename_that_fails(
 ) -> None:
     monkeypatch.setattr(Path, name, _full)
     with nothing_written(), pytest.raises(flou.FlouError):
-        flou.write(people, tmp_path / "out.csv")
+        flou.write(people, tmp_path / "out.csv", unprotected=True)
 
 
 def test_an_interruption_leaves_no_file(
@@ -74,7 +74,7 @@ def test_an_interruption_leaves_no_file(
 ) -> None:
     monkeypatch.setattr(pl.LazyFrame, "sink_csv", _stopped)
     with nothing_written(), pytest.raises(KeyboardInterrupt):
-        flou.write(people, tmp_path / "out.csv")
+        flou.write(people, tmp_path / "out.csv", unprotected=True)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -84,7 +84,7 @@ def test_a_file_that_exists_is_not_overwritten(
     target = tmp_path / f"out.{ending}"
     target.write_bytes(b"something else")
     with nothing_written(), pytest.raises(flou.FlouError, match="exists"):
-        flou.write(people, target)
+        flou.write(people, target, unprotected=True)
 
 
 TARGETS: dict[str, Any] = {
@@ -104,31 +104,31 @@ def test_targets_that_cannot_be_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with nothing_written(), pytest.raises(flou.FlouError):
-        flou.write(people, TARGETS[case])
+        flou.write(people, TARGETS[case], unprotected=True)
 
 
 def test_a_folder_is_not_a_file_to_overwrite(people: flou.Microdata, tmp_path: Path, nothing_written: Any) -> None:
     (tmp_path / "out.csv").mkdir()
     with nothing_written(), pytest.raises(flou.FlouError):
-        flou.write(people, tmp_path / "out.csv", overwrite=True)
+        flou.write(people, tmp_path / "out.csv", overwrite=True, unprotected=True)
 
 
 @pytest.mark.parametrize("data", [None, pl.DataFrame({"a": [1]}), "people.csv"], ids=["nothing", "frame", "text"])
 def test_only_microdata_are_written(data: Any, tmp_path: Path, nothing_written: Any) -> None:
     with nothing_written(), pytest.raises(flou.FlouError, match="Microdata"):
-        flou.write(data, tmp_path / "out.csv")
+        flou.write(data, tmp_path / "out.csv", unprotected=True)
 
 
 def test_nothing_but_identifiers_is_not_written(tmp_path: Path, nothing_written: Any) -> None:
     data = flou.Microdata(pl.DataFrame({"i": [1], "n": ["x"]}), id="i", identifiers=["n"])
     with nothing_written(), pytest.raises(flou.FlouError, match="Nothing would be published"):
-        flou.write(data, tmp_path / "out.csv")
+        flou.write(data, tmp_path / "out.csv", unprotected=True)
 
 
 @pytest.mark.parametrize("column", [pl.Series([[1]]), pl.Series([b"\xff"])], ids=["list", "binary"])
 def test_columns_that_csv_cannot_hold(column: pl.Series, tmp_path: Path, nothing_written: Any) -> None:
     with nothing_written(), pytest.raises(flou.FlouError):
-        flou.write(flou.Microdata(pl.DataFrame({"a": column})), tmp_path / "out.csv")
+        flou.write(flou.Microdata(pl.DataFrame({"a": column})), tmp_path / "out.csv", unprotected=True)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -137,7 +137,7 @@ def test_what_names_a_person_is_never_written(
     ending: str, protected: bool, people: flou.Microdata, tmp_path: Path
 ) -> None:
     data = flou.protect.Recode("age", level=1).protect(people, secret=SECRET) if protected else people
-    path = flou.write(data, tmp_path / f"out.{ending}")
+    path = flou.write(data, tmp_path / f"out.{ending}", unprotected=True)
     assert not {"pid", "name", "hid"} & set(flou.read(path).columns)
     content = path.read_bytes()
     assert b"Person3" not in content

@@ -372,6 +372,7 @@ ROLES: dict[str, Any] = {
     "household": "hid",
     "keys": KEYS,
     "sensitive": ["illness"],
+    "others": ["income", "spending"],
     "weight": "w",
     "hierarchies": {"age": flou.Hierarchy.bands(5, 10, names=["five", "decade"])},
     "modalities": {"sex": ["F", "M"]},

@@ -55,7 +55,7 @@ def test_at_least_and_figures() -> None:
 def test_the_worst_rule_decides_and_comes_first() -> None:
     policy = flou.Policy(
         rules=[
-            {"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 1.0}},
+            {"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 0.999}},
             {"method": "k_anonymity", "settings": {"k": 2}, "figure": "k", "at_least": {"release": 3}},
         ]
     )
@@ -73,7 +73,7 @@ def test_what_was_not_measured_on_the_release_withholds() -> None:
 
 
 def test_settings_must_match() -> None:
-    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 5}, "at_most": {"release": 1}}])
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 5}, "at_most": {"release": 0.999}}])
     assert policy.judge(_after(0, k=2)).decision is Decision.WITHHOLD
     assert policy.judge(_after(0, k=5)).decision is Decision.RELEASE
 
@@ -156,7 +156,7 @@ def test_a_rule_says_with_which_parameters_it_is_measured() -> None:
 
 
 def test_strata_in_a_rule_are_compared_as_plain_lists() -> None:
-    people = flou.Microdata(pl.DataFrame({"a": ["x"] * 6, "s": ["1", "2"] * 3}), keys=["a"])
+    people = flou.Microdata(pl.DataFrame({"a": ["x"] * 6, "s": ["1", "2"] * 3}), keys=["a"], strata=["s"])
     release = flou.Plan().protect(people, secret=SECRET)
     rule = {"method": "k_anonymity", "settings": {"k": 2, "by": ["s"]}, "at_most": {"release": 0.0}}
     assert flou.Policy(rules=[rule]).judge(flou.risk.KAnonymity(k=2, by=["s"]).measure(release)).decision == 0

@@ -181,14 +181,14 @@ def test_schema_file_round_trip(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["p.parquet", "p.csv", "p.arrow"])
 def test_write_then_read(tmp_path: Path, name: str, engine: Any) -> None:
     people = flou.Microdata(FRAME, **ROLES)
-    flou.write(people, tmp_path / name)
+    flou.write(people, tmp_path / name, unprotected=True)
     again = flou.read(tmp_path / name, keys=["age", "sex"], weight="w", engine=engine)
     assert again.is_lazy
     assert again.collect().to_frame().equals(people.public().to_frame())
     assert list(tmp_path.iterdir()) == [tmp_path / name]
     with pytest.raises(flou.FlouError, match="exists"):
-        flou.write(people, tmp_path / name)
-    flou.write(people, tmp_path / name, overwrite=True)
+        flou.write(people, tmp_path / name, unprotected=True)
+    flou.write(people, tmp_path / name, overwrite=True, unprotected=True)
 
 
 def test_read_folder_and_pattern(tmp_path: Path) -> None:

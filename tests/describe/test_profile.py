@@ -42,13 +42,13 @@ schema = "people.schema.toml"
 method = "drop_identifiers"
 [[measure]]
 method = "k_anonymity"
-k = 1
+k = 2
 [policy]
 min_count = 1
 [[policy.rule]]
 method = "k_anonymity"
-settings = { k = 1 }
-at_most = { release = 1.0 }
+settings = { k = 2 }
+at_most = { release = 0.999 }
 [output]
 format = "csv"
 languages = ["en", "fr"]

@@ -82,15 +82,15 @@ def test_rows_pass_by_in_batches(engine: str, monkeypatch: pytest.MonkeyPatch) -
 def test_the_same_rows_give_the_same_bytes(engine: str, ending: str, tmp_path: Path) -> None:
     frame = rows(3000)
     for name in ("polars", engine):
-        flou.write(people(name, frame), tmp_path / f"{name}.{ending}", overwrite=True)
+        flou.write(people(name, frame), tmp_path / f"{name}.{ending}", overwrite=True, unprotected=True)
     assert (tmp_path / f"{engine}.{ending}").read_bytes() == (tmp_path / f"polars.{ending}").read_bytes()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parts_hold_the_same_rows_as_one_file(engine: str, tmp_path: Path) -> None:
     data = people(engine)
-    flou.write(data, tmp_path / "whole.parquet")
-    flou.write(data, tmp_path / "parts.parquet", rows_per_part=64)
+    flou.write(data, tmp_path / "whole.parquet", unprotected=True)
+    flou.write(data, tmp_path / "parts.parquet", rows_per_part=64, unprotected=True)
     parts = sorted((tmp_path / "parts.parquet").iterdir())
     assert [pl.read_parquet(p).height for p in parts] == [64, 64, 64, 8]
     assert pl.concat([pl.read_parquet(p) for p in parts]).equals(pl.read_parquet(tmp_path / "whole.parquet"))
@@ -98,20 +98,20 @@ def test_parts_hold_the_same_rows_as_one_file(engine: str, tmp_path: Path) -> No
 
 
 def test_parts_that_divide_evenly_leave_no_empty_file(tmp_path: Path) -> None:
-    flou.write(people(), tmp_path / "parts.csv", rows_per_part=100)
+    flou.write(people(), tmp_path / "parts.csv", rows_per_part=100, unprotected=True)
     assert len(list((tmp_path / "parts.csv").iterdir())) == 2
 
 
 def test_a_folder_of_parts_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "parts.csv").mkdir()
     with pytest.raises(flou.FlouError, match="exists and is not overwritten"):
-        flou.write(people(), tmp_path / "parts.csv", rows_per_part=100, overwrite=True)
+        flou.write(people(), tmp_path / "parts.csv", rows_per_part=100, overwrite=True, unprotected=True)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "many"])
 def test_rows_per_part_is_a_whole_number(wrong: object, tmp_path: Path) -> None:
     with pytest.raises(flou.FlouError, match="rows_per_part"):
-        flou.write(people(), tmp_path / "x.csv", rows_per_part=wrong)  # type: ignore[arg-type]
+        flou.write(people(), tmp_path / "x.csv", rows_per_part=wrong, unprotected=True)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("parts", [None, 50])
@@ -121,14 +121,14 @@ def test_a_stop_in_the_middle_leaves_nothing(parts: int | None, tmp_path: Path) 
             raise KeyboardInterrupt
 
     with listening(stop), pytest.raises(KeyboardInterrupt):
-        flou.write(people("polars-lazy"), tmp_path / "x.parquet", rows_per_part=parts)
+        flou.write(people("polars-lazy"), tmp_path / "x.parquet", rows_per_part=parts, unprotected=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_release_without_records_is_written_with_its_columns(tmp_path: Path) -> None:
     frame = rows(3).lazy()
     empty = flou.Microdata(frame.filter(pl.col("age") > 200), **ROLES)
-    flou.write(empty, tmp_path / "x.csv")
+    flou.write(empty, tmp_path / "x.csv", unprotected=True)
     assert (tmp_path / "x.csv").read_text().startswith("region,sex,age,")
 
 
@@ -247,10 +247,10 @@ def test_partitions_of_spark_come_in_order(tmp_path: Path) -> None:
         frame = rows(20_000)
         data = flou.Microdata(native(frame, "spark"), **ROLES)
         assert len(list(spark.batches(data.public().frame.to_native()))) > 1
-        flou.write(data, tmp_path / "spark.parquet")
+        flou.write(data, tmp_path / "spark.parquet", unprotected=True)
     finally:
         session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "true")
-    flou.write(people(frame=frame), tmp_path / "polars.parquet")
+    flou.write(people(frame=frame), tmp_path / "polars.parquet", unprotected=True)
     assert (tmp_path / "spark.parquet").read_bytes() == (tmp_path / "polars.parquet").read_bytes()
 
 
@@ -317,10 +317,10 @@ def test_instants_do_not_depend_on_the_zone_of_the_machine(zone: str, tmp_path: 
 import sys, duckdb, flou, polars as pl
 for engine in ("polars", "duckdb"):
     data = flou.read("in.parquet", keys=["a"], engine=engine)
-    flou.write(data, f"{engine}.csv")
-    flou.write(data, f"{engine}.parquet")
+    flou.write(data, f"{engine}.csv", unprotected=True)
+    flou.write(data, f"{engine}.parquet", unprotected=True)
     print(data.key_table(["a"]).frame["a"].dtype, flou.risk.KAnonymity(k=1).measure(data).joined() is not None)
-flou.write(flou.Microdata(duckdb.sql("from 'in.parquet'")), "relation.parquet")
+flou.write(flou.Microdata(duckdb.sql("from 'in.parquet'")), "relation.parquet", unprotected=True)
 print(flou.Microdata(pl.read_parquet("in.parquet").to_pandas()).to_frame()["a"].dtype)
 """
     environment = {**os.environ, "TZ": zone}
@@ -351,7 +351,9 @@ def test_a_source_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     pl.DataFrame({"a": ["x", "y"]}).write_parquet(path)
     with pytest.raises(flou.FlouError, match="is the file that the rows are read from"):
-        flou.write(flou.read(path), tmp_path / ".." / tmp_path.name / "people.parquet", overwrite=True)
+        flou.write(
+            flou.read(path), tmp_path / ".." / tmp_path.name / "people.parquet", overwrite=True, unprotected=True
+        )
     assert flou.read(path).n_records == 2
 
 
@@ -364,5 +366,5 @@ def test_values_are_checked_wherever_the_rows_are(engine: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow"])
 def test_parts_are_read_again(suffix: str, tmp_path: Path) -> None:
-    flou.write(flou.Microdata(rows(100)), tmp_path / f"out{suffix}", rows_per_part=30)
+    flou.write(flou.Microdata(rows(100)), tmp_path / f"out{suffix}", rows_per_part=30, unprotected=True)
     assert flou.read(tmp_path / f"out{suffix}").n_records == 100

@@ -15,8 +15,9 @@ from flou.engine import registry
 from flou.engine.attack import Attack, wilson
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Owners, Protection, Utility
+from flou.engine.method import Protection, Utility
 from flou.engine.note import Note
+from flou.engine.owners import Owners
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.engine.result import Result

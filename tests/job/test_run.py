@@ -342,6 +342,7 @@ def test_a_schema_to_start_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     draft = tmp_path / "draft.toml"
     assert call(monkeypatch, "describe", SMALL / "people.csv", "--save-schema", draft) == 0
     schema = flou.Schema.load(draft)
-    assert schema.others == ("name", "age", "sex", "illness")
+    assert schema.identifiers == ("name",)
+    assert schema.others == ("age", "sex", "illness")
     assert schema.types["age"] == "integer"
     assert flou.read(SMALL / "people.csv", schema=draft).n_records == 8

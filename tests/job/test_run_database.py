@@ -22,8 +22,8 @@ SMALL = Path(__file__).parents[1] / "small_plan"
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     with PostgresServer() as running:
-        flou.write(flou.Microdata(pl.read_csv(SMALL / "people.csv")), running.uri(), table="people")
-        flou.write(flou.Microdata(rows()), running.uri(), table="contract")
+        flou.write(flou.Microdata(pl.read_csv(SMALL / "people.csv")), running.uri(), table="people", unprotected=True)
+        flou.write(flou.Microdata(rows()), running.uri(), table="contract", unprotected=True)
         yield running
 
 
@@ -101,10 +101,10 @@ def test_a_password_in_the_source_is_refused() -> None:
     [
         (lambda uri: flou.read(uri), "give table ="),
         (lambda uri: flou.read(uri, table="people", sheet="x"), "sheet is for an Excel file"),
-        (lambda uri: flou.write(people(), uri), "with table ="),
-        (lambda uri: flou.write(people(), uri, table="x", rows_per_part=3), "without rows_per_part"),
+        (lambda uri: flou.write(people(), uri, unprotected=True), "with table ="),
+        (lambda uri: flou.write(people(), uri, table="x", rows_per_part=3, unprotected=True), "without rows_per_part"),
         (lambda uri: flou.read(SMALL / "people.csv", table="x"), "table is for a database"),
-        (lambda uri: flou.write(people(), "x.csv", table="x"), "table is for a database"),
+        (lambda uri: flou.write(people(), "x.csv", table="x", unprotected=True), "table is for a database"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(server: PostgresServer, call: object, said: str) -> None:

@@ -184,7 +184,7 @@ def test_withheld_tables_are_not_written(plan: Path, tmp_path: Path, monkeypatch
     plan.write_text(plan.read_text().replace("release = 0.97", "release = 0.01").replace('["en", "fr"]', LANGUAGES))
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 4
     assert not (tmp_path / "out" / "public").exists()
-    plan.write_text(plan.read_text().replace("release = 0.01", "release = 1.0"))
+    plan.write_text(plan.read_text().replace("release = 0.01", "release = 0.999"))
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "other") == 0
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "other", "--replace") == 0, "all files there are a run's"
     assert "must not be published" in (tmp_path / "out" / "internal" / "report.en.html").read_text()
@@ -256,7 +256,7 @@ def test_measures_of_records_describe_what_lies_behind(
     )
     text = text.replace(
         "[output]",
-        '[[policy.rule]]\nmethod = "k_anonymity"\nsettings = { k = 2 }\nat_most = { release = 1.0 }\n\n[output]',
+        '[[policy.rule]]\nmethod = "k_anonymity"\nsettings = { k = 2 }\nat_most = { release = 0.999 }\n\n[output]',
     )
     plan.write_text(text)
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 0
@@ -286,7 +286,7 @@ def test_without_a_step_on_records_they_are_measured_once_and_a_rule_on_them_wit
     plan.write_text(
         text.replace(
             "[output]",
-            '[[policy.rule]]\nmethod = "k_anonymity"\nsettings = { k = 2 }\nat_most = { release = 1.0 }\n[output]',
+            '[[policy.rule]]\nmethod = "k_anonymity"\nsettings = { k = 2 }\nat_most = { release = 0.999 }\n[output]',
         )
     )
     assert call(monkeypatch, "run", plan, "--out", tmp_path / "two") == 4

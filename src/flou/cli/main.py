@@ -74,12 +74,13 @@ def describe(
 ) -> None:
     """Say what a file is: columns, roles, types, missing values, keys."""
     from flou.cli.data import DataSource, load
-    from flou.cli.show import show_overview
+    from flou.cli.show import show_findings, show_overview
     from flou.describe.overview import draft_schema
 
     where = DataSource(source, schema, engine, table, sheet, delimiter, encoding, decimal)
     data = load(where, keys)
     show_overview(data.describe())
+    show_findings(data)
     if save_schema is not None:
         draft_schema(data).save(save_schema)
         typer.echo(f"Written: {save_schema}. Give each column its role: key, sensitive, identifier, id, weight, …")
@@ -141,7 +142,7 @@ def protect(
     import flou
     from flou.cli.data import DataSource, load
     from flou.cli.options import method_from_options
-    from flou.cli.show import show_release
+    from flou.cli.show import show_findings, show_release
     from flou.describe.files import require_writable
     from flou.job.source import find_secret
 
@@ -153,6 +154,7 @@ def protect(
     data = load(where, keys)
     release = protection.protect(data, secret=key)
     show_release(release)
+    show_findings(release.data)
     if out is not None:
         typer.echo(f"Written: {flou.write(release, out)} (no policy has judged it)")
 

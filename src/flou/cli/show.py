@@ -16,6 +16,7 @@ from flou.engine.plan_schema import summary_of
 from flou.engine.values import settings_text
 
 if TYPE_CHECKING:
+    from flou.describe.microdata import Microdata
     from flou.describe.overview import LabelledValue, Overview
     from flou.engine.release import Release
     from flou.engine.result import RiskResult
@@ -83,6 +84,16 @@ def _meaning(value: LabelledValue) -> str:
     if label.casefold() == value.missing:
         return label
     return f"{label} ({value.missing})".strip() if value.missing else label
+
+
+def show_findings(data: Microdata) -> None:
+    """Columns that look as if they named people: no policy releases them until the schema says why."""
+    from flou.describe.identifying.scan import scan_of
+
+    out = console()
+    for finding in scan_of(data):
+        seen = "is named like" if finding.by == "name" else "looks as if it held"
+        hanging(out, "Look at this: ", f"the column {finding.column} {seen} {finding.looks_like}")
 
 
 def show_result(result: RiskResult) -> None:

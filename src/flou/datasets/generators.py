@@ -30,6 +30,19 @@ def apa(n: int = 618_000, *, rng: int | np.random.Generator = 0) -> Microdata:
         id="pid",
         keys=["department", "sex", "couple", "age"],
         sensitive=["gir", "resources", "apa_amount"],
+        others=[
+            *(
+                "coherence",
+                "orientation",
+                "toileting",
+                "dressing",
+                "feeding",
+                "elimination",
+                "transfers",
+                "indoor_moves",
+            ),
+            *("plan_amount", "notpb", "hours", "human_help", "technical_help", "entitlement"),
+        ],
         hierarchies={"age": Hierarchy.bands(AGE_CLASSES, (60, 70, 76, 82, 88, 94), (60, 76, 88))},
         modalities={"sex": ["F", "M"], "couple": ["yes", "no"]},
     ).marked(synthetic=True)

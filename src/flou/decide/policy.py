@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, model_validator
 
+from flou.decide.published import not_for_release, released_records
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.table.table import Table
@@ -115,9 +116,20 @@ class Policy(Parameters):
         if any(_may_be_computed(d) for d in known):
             note = Note("no audit has shown that the suppressed cells cannot be computed from those that are published")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
+        records = released_records(results)
+        if records and not any(self._asks_something(rule, measured, sampled) for rule in self.rules):
+            note = Note("no rule on the risk was judged that a file could fail: rules on what is lost protect nobody")
+            reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
+        reasons += [Reason(Decision.WITHHOLD, note, public, {}) for note, public in not_for_release(records)]
         reasons.sort(key=lambda r: -r.decision)
         judged = tuple(r.data for r in results if (isinstance(r, Release) or _is_risk(r)) and r.data.released)
         return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count, judged)
+
+    def _asks_something(self, rule: Rule, results: Sequence[Result], sampled: bool) -> bool:
+        """Whether a rule bounds a risk of what is judged, and a file could fail it."""
+        judged = rule.on if sampled else "release"
+        after = [r for r in results if r.measured_on == judged and rule.fits(r)]
+        return any(rule.could_fail(r) for r in after) or (rule.bounds_risk and not after)
 
     def _judge_rule(self, rule: Rule, results: Sequence[Result], sampled: bool) -> Reason:
         fitting = [r for r in results if rule.fits(r)]

@@ -6,6 +6,7 @@ withheld. The rule says with which parameters the method must have been run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -15,11 +16,11 @@ from pydantic.fields import FieldInfo
 from flou.decide.verdict import Decision
 from flou.engine import registry
 from flou.engine.errors import ParameterError, did_you_mean
-from flou.engine.method import Method, RiskMeasure
+from flou.engine.method import Method, RiskMeasure, Safe
 from flou.engine.parameters import Parameters
 from flou.engine.result import Result
 from flou.engine.sense import STRICT
-from flou.engine.values import plain_lists
+from flou.engine.values import Proportion, plain_lists
 
 
 class Bounds(Parameters):
@@ -146,6 +147,20 @@ class Rule(Parameters):
         return found
 
     @property
+    def bounds_risk(self) -> bool:
+        """Whether the figure is safe in one direction alone: it measures a risk, or an intruder's success."""
+        return self._found.safe_direction(self.figure) in ("low", "high")
+
+    def could_fail(self, result: Result) -> bool:
+        """Whether the figure measures a risk, and some file would not be released by this rule."""
+        found, safe = self._found, self._found.safe_direction(self.figure)
+        if safe is None or not self.bounds_risk:
+            return False
+        if issubclass(found, RiskMeasure) and self.figure in found.flag_figures and found.flags_nobody(result.settings):
+            return False
+        return self.decide(_worst(result, self.figure, safe)) is not Decision.RELEASE
+
+    @property
     def in_wildcards(self) -> bool:
         """Whether it judges a count in which nulls agree with values."""
         found = self._found
@@ -194,3 +209,15 @@ def _typed(field: FieldInfo, value: object) -> Any:
     wanted: Any = Annotated[field.annotation, field]
     adapter: TypeAdapter[Any] = TypeAdapter(wanted)
     return adapter.dump_python(adapter.validate_python(value, strict=True))
+
+
+def _worst(result: Result, figure: str, safe: Safe) -> float:
+    """The worst that a figure can be: every record at risk, certainly; the smallest class is one record."""
+    if safe == "high":
+        return 1.0 if figure in ("k", "l") else 0.0
+    share = result.value_kind == "share" if figure == "value" else isinstance(result.figures.get(figure), Proportion)
+    if share or figure in ("highest", "mean", "success"):
+        return 1.0
+    records = result.figures.get("n_records")
+    counts = figure.startswith("n_") or figure == "expected"
+    return float(records) if counts and isinstance(records, int) else math.inf

@@ -34,7 +34,9 @@ def check_frame(frame: native.Frame, schema: Schema) -> native.Frame:
 
 
 def _missing_columns(found: dict[str, DType], schema: Schema) -> Iterable[str]:
-    for column in dict.fromkeys((*schema.declared, *schema.types, *schema.undetermined, *schema.not_applicable)):
+    for column in dict.fromkeys(
+        (*schema.declared, *schema.types, *schema.undetermined, *schema.not_applicable, *schema.scan)
+    ):
         if column not in found:
             yield f"the column {column!r} is missing.{did_you_mean(column, found)} Columns: {', '.join(found)}"
     if schema.unlisted == "refuse":

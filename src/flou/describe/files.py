@@ -80,20 +80,27 @@ def write(
     table: str | None = None,
     rows_per_part: int | None = None,
     overwrite: bool = False,
+    unprotected: bool = False,
 ) -> Path | str:
     """Write what would be published to a CSV, Parquet or Arrow file, by its ending, or to a database table.
 
     Identifiers, internal ids and household numbers are never written, and rows stand in an order given by
     their values. Rows in an engine pass by in batches: they need not fit in memory. With `rows_per_part`
     the target becomes a folder of files with that many rows each. A protected table is written as `Table.write` does.
+    Records and tables that nothing protects are written with `unprotected=True` alone.
     """
     inner: Any = data.data if isinstance(data, Release) else data
     if data_kind(inner) in ("table", "table set") and table is None and rows_per_part is None:
-        inner.write(target, overwrite=overwrite)
+        inner.write(target, overwrite=overwrite, unprotected=unprotected)
         return Path(target)
     if not isinstance(inner, Microdata):
         raise ParameterError(
             f"flou.write takes Microdata, a table, a set of tables or a Release of these, not {type(data).__name__}."
+        )
+    if not inner.released and not unprotected:
+        raise OutputError(
+            "These records are as they came: nothing protects them. Write a release, plan.protect(people), or pass "
+            "unprotected=True if the file stays in the office."
         )
     if database.is_database(target):
         if table is None or rows_per_part is not None:

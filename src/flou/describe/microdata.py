@@ -7,7 +7,7 @@ numbers, rows in an order that says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -199,9 +199,7 @@ class Microdata:
         """What the file is: its columns, roles, types, missing values and keys."""
         from flou.describe.overview import overview
 
-        if "overview" not in self._cache:
-            self._cache["overview"] = overview(self)
-        found: Overview = self._cache["overview"]
+        found: Overview = self.remembered("overview", lambda: overview(self))
         return found
 
     def _check_values(self) -> None:
@@ -223,6 +221,12 @@ class Microdata:
         if problems:
             raise DataError(f"The weights cannot be used: {'; '.join(problems)}.")
         return lowest
+
+    def remembered(self, name: str, make: Callable[[], Any]) -> Any:
+        """What was found out about these rows, once."""
+        if name not in self._cache:
+            self._cache[name] = make()
+        return self._cache[name]
 
     def key_table(self, columns: Sequence[str]) -> KeyTable:
         """Distinct combinations of columns with their counts: one group-by, remembered."""

@@ -8,6 +8,7 @@ from typing import Literal
 import narwhals as nw
 import polars as pl
 
+from flou.describe.identifying.scan import scan
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.describe.schema import ColumnType, Role, Schema
@@ -127,7 +128,16 @@ def type_name(dtype: nw.dtypes.DType) -> ColumnType:
 
 
 def draft_schema(data: Microdata) -> Schema:
-    """A schema to start from: what is declared so far, and every column with its type."""
+    """A schema to start from: what is declared so far, and every column with its type.
+
+    A column that looks as if it named people is an identifier until somebody says otherwise.
+    """
     types = {name: type_name(dtype) for name, dtype in data.frame.collect_schema().items() if name in data.columns}
-    rest = tuple(c for c in data.columns if c not in data.schema.declared)
-    return data.schema.with_changes(types=types, others=(*data.schema.others, *rest), unlisted="refuse")
+    rest = [c for c in data.columns if c not in data.schema.declared]
+    naming = {f.column for f in scan(data)} & set(rest)
+    return data.schema.with_changes(
+        types=types,
+        identifiers=(*data.schema.identifiers, *(c for c in rest if c in naming)),
+        others=(*data.schema.others, *(c for c in rest if c not in naming)),
+        unlisted="refuse",
+    )

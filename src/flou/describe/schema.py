@@ -1,8 +1,9 @@
 """Schema: what each column is.
 
-Roles: *identifiers* name a person directly and never leave; *id* is the internal unit number that
-randomness hangs on; *keys* are the quasi-identifiers; *sensitive* is what must not be learnt;
-*weight*, *household* and *strata* describe the survey. A column may be key and stratum at once.
+Roles: *identifiers* name a person directly and never leave; what is *not released* does not leave either;
+*id* is the internal unit number that randomness hangs on; *keys* are the quasi-identifiers; *sensitive* is
+what must not be learnt; *weight*, *household* and *strata* describe the survey; *others* may leave as they are.
+A column may be key and stratum at once. What has no role was never looked at, and no policy releases it.
 
 Missing values are of two kinds (Saoud): `not_applicable` codes are categories of their own; null, and
 the codes in `undetermined`, may stand for any valid value.
@@ -22,7 +23,7 @@ from flou.engine.errors import FlouError, ParameterError, SchemaError, did_you_m
 from flou.engine.parameters import Names, Parameters, Scalar, as_tuple
 from flou.engine.values import text_of
 
-Role = Literal["identifier", "id", "key", "sensitive", "weight", "household", "stratum", "other"]
+Role = Literal["identifier", "id", "key", "sensitive", "weight", "household", "stratum", "other", "not_released"]
 ColumnType = Literal["integer", "number", "text", "boolean", "date"]
 Values = Annotated[tuple[Scalar, ...], BeforeValidator(lambda v: v if isinstance(v, str) else as_tuple(v))]
 Rule = Mapping[str, Scalar]
@@ -41,10 +42,13 @@ Label = Annotated[dict[str, str], BeforeValidator(_as_label)]
 FIELD_OF_ROLE: dict[Role, str] = {
     "identifier": "identifiers", "id": "id", "key": "keys", "sensitive": "sensitive", "weight": "weight",
     "household": "household", "stratum": "strata", "other": "others",
+    "not_released": "not_released",
 }  # fmt: skip
 #: Roles that one column at most can have, and those that many can.
 SINGLE = ("id", "weight", "household")
-MANY = ("identifiers", "keys", "sensitive", "strata", "others")
+MANY = ("identifiers", "not_released", "keys", "sensitive", "strata", "others")
+#: Roles of columns that have no other role.
+ALONE = ("identifiers", "not_released", *SINGLE)
 
 
 class Schema(Parameters):
@@ -60,6 +64,7 @@ class Schema(Parameters):
     household: str | None = Field(None, description="household number; never published")
     strata: Names = Field((), description="strata of the survey")
     others: Names = Field((), description="columns without a role that may be published")
+    not_released: Names = Field((), description="columns that stay with the office, to measure or to protect by")
     types: dict[str, ColumnType] = Field({}, description="type of a column")
     not_applicable: dict[str, Values] = Field({}, description="codes that are categories of their own")
     undetermined: dict[str, Values] = Field({}, description="codes that mean null")
@@ -68,6 +73,7 @@ class Schema(Parameters):
     hierarchies: dict[str, InstanceOf[Hierarchy]] = Field({}, description="how values are grouped")
     labels: dict[str, Label] = Field({}, description="label of a column, by language")
     value_labels: dict[str, dict[str, Label]] = Field({}, description="label of a value, by language")
+    scan: dict[str, str] = Field({}, description="why a column that looks as if it named people may be released")
     title: Label = Field({}, description="what the file is, by language")
     unlisted: Literal["keep", "refuse"] = Field("keep", description="what to do with columns that are not named")
 
@@ -91,9 +97,9 @@ class Schema(Parameters):
             doubled = sorted({c for c in columns if columns.count(c) > 1})
             if doubled:
                 yield f"{name} lists {listed(doubled)} twice"
-        for role in ("identifiers", *SINGLE):
+        for role in ALONE:
             for column in self._columns_of(role):
-                others = [r for r in (*MANY, *SINGLE) if r != role and column in self._columns_of(r)]
+                others = [r for r in dict.fromkeys((*MANY, *SINGLE)) if r != role and column in self._columns_of(r)]
                 if others:
                     yield f"{column!r} is {role} and also {', '.join(others)}: these roles stand alone"
         for column in self.keys:
@@ -119,6 +125,9 @@ class Schema(Parameters):
             lost = [u for u in self.undetermined.get(column, ()) if text_of(u) in texts]
             if lost:
                 yield f"{column!r}: {listed(lost)} is declared both a modality and undetermined"
+        for column, reason in self.scan.items():
+            if not reason.strip():
+                yield f"{column!r}: scan gives no reason; say in words why the column may be released"
         for column in (*self.hierarchies, *self.modalities):
             if column not in self.declared:
                 yield f"{column!r} has a hierarchy or modalities but no role"
@@ -150,8 +159,8 @@ class Schema(Parameters):
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Columns that never appear in what is published: direct identifiers and internal numbers."""
-        return (*self.identifiers, *self._columns_of("id"), *self._columns_of("household"))
+        """Columns that are never published: direct identifiers, internal numbers and what is not released."""
+        return (*self.identifiers, *self.not_released, *self._columns_of("id"), *self._columns_of("household"))
 
     def roles(self, column: str) -> tuple[Role, ...]:
         """The roles of a column; none for the rest."""
@@ -178,7 +187,8 @@ class Schema(Parameters):
         for name in (*MANY, *SINGLE):
             left = tuple(c for c in self._columns_of(name) if c not in gone)
             kept[name] = (left[0] if left else None) if name in SINGLE else left
-        for name in ("types", "not_applicable", "undetermined", "modalities", "hierarchies", "labels", "value_labels"):
+        for name in ("types", "not_applicable", "undetermined", "modalities", "hierarchies", "labels", "value_labels",
+                     "scan"):  # fmt: skip
             kept[name] = {k: v for k, v in getattr(self, name).items() if k not in gone}
         return self.with_changes(**kept)
 

@@ -22,6 +22,7 @@ from flou.engine.errors import FlouError, SchemaError, did_you_mean, listed, par
 _WORDS = {
     "type": "types", "label": "labels", "not_applicable": "not_applicable", "undetermined": "undetermined",
     "modalities": "modalities", "values": "value_labels", "hierarchy": "hierarchies",
+    "scan": "scan",
 }  # fmt: skip
 _SECTIONS = ("title", "columns", "incoherent", "unlisted")
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from flou.engine import native, registry
 from flou.engine.errors import DataError
-from flou.engine.method import Method, Owners, Safe
+from flou.engine.method import Method, Safe
+from flou.engine.owners import Owners
 from flou.engine.randomness import Draws
 from flou.engine.result import Interval, Result
 from flou.engine.secret import Secret

@@ -11,16 +11,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-import numpy as np
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from flou.engine import native, registry
 from flou.engine.comparison import ComparisonResult
 from flou.engine.data import Data, DataKind, data_kind
 from flou.engine.errors import DataError, ParameterError, did_you_mean
+from flou.engine.owners import Owners
 from flou.engine.parameters import Parameters, as_tuple, is_secret
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release
@@ -32,6 +31,8 @@ from flou.engine.values import plain_lists
 R = TypeVar("R", bound=RiskResult)
 #: Direction in which a figure is safe; "either" if it does not measure risk, such as a number of records.
 Safe = Literal["low", "high", "either"]
+#: Where a parameter asks for nothing: at a value and below, or at it and above.
+Vacuous = tuple[Literal["<=", ">="], float]
 
 
 class Method(Parameters):
@@ -110,29 +111,6 @@ def measured_on(data: Data) -> MeasuredOn:
     return "frame" if data.marks.frame else "release" if data.released else "original"
 
 
-class Owners:
-    """Whose row each published row is: known to those who score, never to those who guess."""
-
-    def __init__(self, released: Data, *, strangers: bool = False) -> None:
-        self._released, self._strangers = released, strangers
-
-    @property
-    def released(self) -> Data:
-        """The release itself, not only what would be published of it."""
-        return self._released
-
-    @cached_property
-    def ids(self) -> Any:
-        """The unit id behind each row of the release's `.public()`, in that order; None for strangers."""
-        if self._strangers:
-            return np.full(self._released.n_records, None, dtype=object)
-        return self._released.published_owners()
-
-    def of_strangers(self) -> Owners:
-        """For people who are not in the release: no row is theirs."""
-        return Owners(self._released, strangers=True)
-
-
 class RiskMeasure(Method):
     """How exposed the records are. A subclass implements `_measure`."""
 
@@ -183,6 +161,20 @@ class RiskMeasure(Method):
         if not self.has_sense or self.sense is not None:
             return self
         return self.model_copy(update={"missing": "pessimistic" if on == "original" else STRICT})
+
+    #: Values of parameters at which it flags nobody whatever the file, and in which figures that shows: a rule of a
+    #: policy with such a parameter asks for nothing. `("<=", 1)`: at 1 and below.
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {}
+    flag_figures: ClassVar[tuple[str, ...]] = ("value", "n_at_risk", "n_keys_at_risk", "n_households_at_risk")
+
+    @classmethod
+    def flags_nobody(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether a measure with these settings flags nobody in any file."""
+        for name, (sign, bound) in cls.vacuous.items():
+            held = settings.get(name)
+            if held is not None and (held <= bound if sign == "<=" else held >= bound):
+                return True
+        return False
 
     #: What `against=` is for this measure: the file a release was made from, or a table of the population.
     compares_with: ClassVar[Literal["original", "population"] | None] = None

@@ -68,7 +68,7 @@ def _one_step(
         # marks and kin travel with the data whatever the method did with them
         found, had = outcome.data.kin, before.kin
         frame = had.frame if found.frame is None else found.frame
-        after = outcome.data.marked(**asdict(before.marks))
+        after = _declared(outcome.data, before).marked(**asdict(before.marks))
         after = after.with_kin(
             original=had.original, frame=frame, records=had.records, ratios=found.ratios or had.ratios
         )
@@ -88,6 +88,16 @@ def _one_step(
         unit="records" if data_kind(before) == "microdata" else "cells",
     )
     return step, after, outcome.guarantees
+
+
+def _declared(after: Any, before: Any) -> Any:
+    """Records whose new columns have a role: what a step made and said nothing of may be released as it is."""
+    if data_kind(after) != "microdata":
+        return after
+    new = [c for c in after.columns if c not in before.columns and c not in after.schema.declared]
+    return (
+        after.with_frame(after.frame, after.schema.with_changes(others=(*after.schema.others, *new))) if new else after
+    )
 
 
 @contextmanager

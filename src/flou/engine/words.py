@@ -16,7 +16,7 @@ from flou.engine.values import Proportion, all_digits, percent, plain_text
 
 LANGUAGES = ("en", "fr")
 #: Places of a note that hold a method's title or a figure's label; others (columns, values) stay as they are.
-_TRANSLATED = ("method", "figure", "where")
+_TRANSLATED = ("method", "figure", "where", "looks")
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,11 @@ from flou.risk.micro.diversity import LDiversity
 
 
 class DropIdentifiers(Protection):
-    """Drop the columns that name a person directly (role `identifiers`).
+    """Drop the columns that the schema declares as identifiers.
 
-    The internal id and household number stay with the data inside the process, for randomness and for
-    measuring; like identifiers they are never published.
+    What the schema does not declare stays: the step promises nothing of other columns that name people. The internal id
+    and household number stay with the data inside the process, for randomness and for measuring; like identifiers they
+    are never published.
     """
 
     reference: ClassVar[str] = "hundepool2012"
@@ -42,13 +43,16 @@ class DropIdentifiers(Protection):
         names = data.schema.identifiers
         n = data.n_records
         changes = tuple(Change(name, n, dropped=True) for name in names)
-        notes = () if names else (Note("the schema declares no identifiers: nothing was dropped"),)
-        frame = data.frame.drop(*names) if names else data.frame
+        if not names:
+            note = Note(
+                "the schema declares no identifiers: nothing was dropped, and nothing is promised of the columns"
+            )
+            return Outcome(data, notes=(note,))
         gone = set(names)
-        promise = Note("no column names a person directly")
+        promise = Note("none of the columns that the schema declares as identifiers is left")
         guarantee = Guarantee(promise, lambda after: len(gone & set(after.columns)))  # type: ignore[attr-defined]
-        released = data.with_frame(frame, data.schema.without(names))
-        return Outcome(released, guarantees=(guarantee,), changes=changes, notes=notes)
+        released = data.with_frame(data.frame.drop(*names), data.schema.without(names))
+        return Outcome(released, guarantees=(guarantee,), changes=changes)
 
 
 class DropRecords(Protection):

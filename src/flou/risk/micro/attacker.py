@@ -23,7 +23,7 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.sense import Missing
@@ -46,6 +46,7 @@ class AttackerRisk(RiskMeasure):
 
     reference: ClassVar[str] = "elemam2013"
     title: ClassVar[str] = "attacker models"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": "low"}
     has_sense: ClassVar[bool] = True
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"

@@ -25,7 +25,7 @@ from pydantic import Field
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Safe
+from flou.engine.method import Safe, Vacuous
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
 from flou.engine.values import text_of
@@ -52,6 +52,7 @@ class TCloseness(ClassMeasure):
 
     reference: ClassVar[str] = "li2007"
     title: ClassVar[str] = "t-closeness"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"t": (">=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "t": "low"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 

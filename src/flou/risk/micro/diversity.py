@@ -29,7 +29,7 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError, listed
-from flou.engine.method import Safe
+from flou.engine.method import Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
@@ -54,6 +54,7 @@ class LDiversity(ClassMeasure):
 
     reference: ClassVar[str] = "machanavajjhala2007"
     title: ClassVar[str] = "l-diversity"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"l": ("<=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "l": "high"}
 
     l: Number = Field(ge=1, description="smallest diversity that a class must have")  # noqa: E741

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
 from flou.engine.sense import Missing
@@ -47,6 +47,8 @@ class GlobalRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "global risk"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
+    flag_figures: ClassVar[tuple[str, ...]] = ("below_k", "n_at_risk")
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "below_k": "low"}
     has_sense: ClassVar[bool] = True
 

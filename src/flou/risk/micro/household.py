@@ -22,7 +22,7 @@ from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError, SchemaError
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.sense import Missing
@@ -57,6 +57,7 @@ class HouseholdRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benschop2018"
     title: ClassVar[str] = "household risk"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "n_households_at_risk": "low", "n_households": "either"}
     has_sense: ClassVar[bool] = True
 

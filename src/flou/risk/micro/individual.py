@@ -25,7 +25,7 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.sense import Missing
@@ -73,6 +73,7 @@ class IndividualRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "individual risk"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": "low"}
     has_sense: ClassVar[bool] = True
 

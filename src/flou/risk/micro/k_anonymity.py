@@ -22,7 +22,7 @@ from pydantic import Field
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
@@ -45,6 +45,7 @@ class KAnonymity(RiskMeasure):
 
     reference: ClassVar[str] = "samarati1998"
     title: ClassVar[str] = "k-anonymity"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high", "n_subsets": "either"}
     has_sense: ClassVar[bool] = True
 

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import around, class_chart
@@ -34,6 +34,7 @@ class KMap(RiskMeasure):
 
     reference: ClassVar[str] = "sweeney2002"
     title: ClassVar[str] = "k-map"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 

@@ -30,7 +30,7 @@ from pydantic import Field
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.errors import KeySpaceTooLargeError
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
@@ -52,6 +52,7 @@ class PoissonRisk(RiskMeasure):
 
     reference: ClassVar[str] = "skinner2008"
     title: ClassVar[str] = "Poisson log-linear risk"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
         "tau1": "low",

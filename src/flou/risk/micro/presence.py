@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.risk.micro.histogram import class_chart
@@ -37,6 +37,7 @@ class Presence(RiskMeasure):
 
     reference: ClassVar[str] = "nergiz2007"
     title: ClassVar[str] = "δ-presence"
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"high": (">=", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
         "lowest": "high",

@@ -20,8 +20,9 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.comparison import ComparisonResult, Detail, Shown
 from flou.engine.errors import DataError
-from flou.engine.method import Owners, Utility
+from flou.engine.method import Utility
 from flou.engine.note import Note
+from flou.engine.owners import Owners
 from flou.engine.parameters import Columns
 from flou.utility.micro.associations import Category, Number, correlation_ratio, cramers_v, pearson
 from flou.utility.micro.links_chart import links_chart

@@ -170,7 +170,7 @@ def write_argus_microdata(
 def _written(data: Microdata, holding: str | None) -> list[str]:
     """The columns that are written: those that are numbers of persons stay, but for the holding that was asked for."""
     schema = data.schema
-    kept_back = {*schema.identifiers, schema.id, schema.household} - {holding}
+    kept_back = set(schema.hidden) - {holding}
     columns = [c for c in data.columns if c not in kept_back]
     if not columns:
         raise OutputError("There is no column to write: all of them are identifiers.")

@@ -478,7 +478,7 @@ def test_order_of_tables_and_dimensions_is_irrelevant() -> None:
 
 
 PLAN = """
-flou = 1
+flou = 2
 
 [data]
 source = "people.csv"
@@ -519,7 +519,7 @@ def test_a_plan_averages_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     people().to_frame().write_csv(tmp_path / "people.csv")
     roles = {"pid": "id", "sex": "key", "age": "key", "area": "key"}
     schema = "".join(f'[columns.{column}]\nrole = "{role}"\n' for column, role in roles.items())
-    (tmp_path / "people.schema.toml").write_text(f"flou = 1\n{schema}")
+    (tmp_path / "people.schema.toml").write_text(f"flou = 2\n{schema}")
     (tmp_path / "plan.toml").write_text(PLAN)
     SECRET.save(tmp_path / "office.secret")
     assert call(monkeypatch, "run", tmp_path / "plan.toml", "--out", tmp_path / "out") == 0

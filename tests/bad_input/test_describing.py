@@ -87,20 +87,20 @@ def test_a_misspelt_role_suggests_the_nearest() -> None:
             call()
 
 
-HEAD = 'flou = 1\n[columns.a]\nrole = "key"\n'
+HEAD = 'flou = 2\n[columns.a]\nrole = "key"\n'
 SCHEMAS: dict[str, tuple[str, str]] = {
-    "no format": ('[columns.a]\nrole = "key"\n', "flou = 1"),
+    "no format": ('[columns.a]\nrole = "key"\n', "flou = 2"),
     "a newer format": ("flou = 2\n", "Upgrade"),
-    "no TOML": ("flou = 1\n[columns.a", "TOML"),
+    "no TOML": ("flou = 2\n[columns.a", "TOML"),
     "the same column twice": (HEAD + '[columns.a]\nrole = "id"\n', "TOML"),
-    "unknown role": ('flou = 1\n[columns.a]\nrole = "keys"\n', "Did you mean 'key'"),
-    "role as a number": ("flou = 1\n[columns.a]\nrole = 3\n", "role"),
-    "role as a table": ("flou = 1\n[columns.a]\nrole = { key = true }\n", "role"),
-    "unknown word of a column": ('flou = 1\n[columns.a]\nrol = "key"\n', "Did you mean 'role'"),
-    "unknown word": ('flou = 1\ncolumn = "a"\n', "Did you mean 'columns'"),
-    "two ids": ('flou = 1\n[columns.a]\nrole = "id"\n[columns.b]\nrole = "id"\n', "only one column can be the id"),
-    "two weights": ('flou = 1\n[columns.a]\nrole = "weight"\n[columns.b]\nrole = "weight"\n', "only one column"),
-    "id and key": ('flou = 1\n[columns.a]\nrole = ["id", "key"]\n', "stand alone"),
+    "unknown role": ('flou = 2\n[columns.a]\nrole = "keys"\n', "Did you mean 'key'"),
+    "role as a number": ("flou = 2\n[columns.a]\nrole = 3\n", "role"),
+    "role as a table": ("flou = 2\n[columns.a]\nrole = { key = true }\n", "role"),
+    "unknown word of a column": ('flou = 2\n[columns.a]\nrol = "key"\n', "Did you mean 'role'"),
+    "unknown word": ('flou = 2\ncolumn = "a"\n', "Did you mean 'columns'"),
+    "two ids": ('flou = 2\n[columns.a]\nrole = "id"\n[columns.b]\nrole = "id"\n', "only one column can be the id"),
+    "two weights": ('flou = 2\n[columns.a]\nrole = "weight"\n[columns.b]\nrole = "weight"\n', "only one column"),
+    "id and key": ('flou = 2\n[columns.a]\nrole = ["id", "key"]\n', "stand alone"),
     "unknown type": (HEAD + 'type = "int"\n', "integer"),
     "type as a number": (HEAD + "type = 3\n", "3"),
     "label as a number": (HEAD + "label = 3\n", "3"),
@@ -124,11 +124,11 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "rows that are none": (HEAD + "hierarchy = { rows = [1, 2] }\n", "'a'"),
     "delimiter of two characters": (HEAD + 'hierarchy = { csv = "h.csv", delimiter = ";;" }\n', "delimiter"),
     "unknown encoding": (HEAD + 'hierarchy = { csv = "h.csv", encoding = "klingon" }\n', "klingon"),
-    "columns as a list": ('flou = 1\ncolumns = ["a"]\n', "[columns.age]"),
-    "column as a text": ('flou = 1\n[columns]\na = "key"\n', "[columns.age]"),
-    "title as a number": ("flou = 1\ntitle = 3\n", "3"),
-    "unknown word for unlisted": ('flou = 1\nunlisted = "drop"\n', "unlisted"),
-    "unlisted as a boolean": ("flou = 1\nunlisted = true\n", "unlisted"),
+    "columns as a list": ('flou = 2\ncolumns = ["a"]\n', "[columns.age]"),
+    "column as a text": ('flou = 2\n[columns]\na = "key"\n', "[columns.age]"),
+    "title as a number": ("flou = 2\ntitle = 3\n", "3"),
+    "unknown word for unlisted": ('flou = 2\nunlisted = "drop"\n', "unlisted"),
+    "unlisted as a boolean": ("flou = 2\nunlisted = true\n", "unlisted"),
     "rules as a number": ("incoherent = 3\n" + HEAD, "incoherent"),
     "a rule that is none": ("incoherent = [3]\n" + HEAD, "incoherent"),
     "a rule on what is no key": (HEAD + "[[incoherent]]\na = 1\nb = 2\n", "not a key"),
@@ -140,7 +140,7 @@ def _schema(folder: Path, text: str) -> Path:
     (folder / "h.csv").write_text("1;x\n2;y\n", encoding="utf-8")
     path = folder / "people.schema.toml"
     first = text.split("\n", 1)[0]
-    path.write_text("flou = 1\n" + text.replace("flou = 1\n", "") if "incoherent = " in first else text, "utf-8")
+    path.write_text("flou = 2\n" + text.replace("flou = 2\n", "") if "incoherent = " in first else text, "utf-8")
     return path
 
 
@@ -153,7 +153,7 @@ def test_a_wrong_schema_file_is_refused(case: str, tmp_path: Path) -> None:
 
 
 def test_schema_files_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "latin.toml").write_bytes(b"flou = 1\ntitle = '\xe9'\n")
+    (tmp_path / "latin.toml").write_bytes(b"flou = 2\ntitle = '\xe9'\n")
     sources: list[Any] = [tmp_path / "none.toml", tmp_path, tmp_path / "latin.toml", None, 3]
     for source in sources:
         with pytest.raises(flou.FlouError):

@@ -11,14 +11,14 @@ import pytest
 import flou
 from flou.decide.verdict import Decision
 
-HEAD = "flou = 1\n"
+HEAD = "flou = 2\n"
 PLANS: dict[str, tuple[str, str]] = {
-    "no bytes": ("", "flou = 1"),
-    "no format": ('[data]\nsource = "people.csv"\n', "flou = 1"),
+    "no bytes": ("", "flou = 2"),
+    "no format": ('[data]\nsource = "people.csv"\n', "flou = 2"),
     "a newer format": ("flou = 2\n", "Upgrade"),
-    "format of zero": ("flou = 0\n", "flou = 1"),
-    "format as a text": ('flou = "1"\n', "flou = 1"),
-    "format as a boolean": ("flou = true\n", "flou = 1"),
+    "format of zero": ("flou = 0\n", "flou = 2"),
+    "format as a text": ('flou = "1"\n', "flou = 2"),
+    "format as a boolean": ("flou = true\n", "flou = 2"),
     "no TOML": (HEAD + "[data\n", "TOML"),
     "a key twice": (HEAD + HEAD, "TOML"),
     "unknown section": (HEAD + '[[protct]]\nmethod = "recode"\n', "Did you mean 'protect'"),
@@ -71,14 +71,14 @@ def test_a_wrong_plan_is_refused(case: str, tmp_path: Path, job: Any, refused: C
 
 
 def test_plans_that_cannot_be_read(tmp_path: Path, refused: Callable[..., str]) -> None:
-    (tmp_path / "latin.toml").write_bytes(b"flou = 1\ntitle = '\xe9'\n")
+    (tmp_path / "latin.toml").write_bytes(b"flou = 2\ntitle = '\xe9'\n")
     sources: list[Any] = [tmp_path / "none.toml", tmp_path, tmp_path / "latin.toml"]
     for source in sources:
         with pytest.raises(flou.FlouError):
             flou.Plan.load(source)
         refused("run", source, "--out", tmp_path / "out")
         refused("report", source, "--out", tmp_path / "out.html")
-    for text in (None, b"flou = 1", 3):
+    for text in (None, b"flou = 2", 3):
         with pytest.raises(flou.FlouError):
             flou.Plan.from_toml(text)  # type: ignore[arg-type]
     for source in (None, 3):

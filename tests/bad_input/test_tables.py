@@ -10,7 +10,7 @@ import pytest
 
 import flou
 
-HEAD = "flou = 1\n"
+HEAD = "flou = 2\n"
 TABLE = '[[tabulate]]\ndims = ["sex"]\n'
 NOISE = '[[protect]]\nmethod = "cell_key"\nD = 5\nV = 2.0\n'
 DATA = '[data]\nsource = "people.csv"\nschema = "people.schema.toml"\n'

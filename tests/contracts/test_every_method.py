@@ -133,12 +133,12 @@ def test_measure_has_the_result_contract(method: RiskMeasure, engine: str) -> No
 
 @pytest.mark.parametrize("method", MEASURES)
 def test_measure_of_a_release_says_so(method: RiskMeasure) -> None:
-    release = flou.Plan([]).protect(people(), secret=SECRET)
+    release = flou.Plan([]).protect(people(), secret=SECRET, period="2026")
     result = measured(method, release)
     assert result.measured_on == "release"
     assert measured(method, release.data).measured_on == "release"
     assert not result.test_only
-    assert measured(method, flou.Plan([]).protect(people(), secret=7)).test_only
+    assert measured(method, flou.Plan([]).protect(people(), secret=7, period="2026")).test_only
     # what would be published is shown, households and ids are not; figures stand beside the right rows
     assert not {"pid", "hid"} & set(flou.Microdata(result.by_key).columns)
     if result.needs_reveal:
@@ -211,7 +211,7 @@ def test_measure_leaves_input_untouched(method: RiskMeasure, engine: str) -> Non
 @pytest.mark.parametrize("method, engine", crossed(PROTECTIONS, FULL))
 def test_protect_has_the_release_contract(method: Protection, engine: str) -> None:
     data = people(engine)
-    release = method.protect(data, secret=SECRET)
+    release = method.protect(data, secret=SECRET, period="2026")
     assert type(release.data) is flou.Microdata
     assert type(release.data.to_frame()) is type(data.to_frame())
     assert type(release.changes) is type(data.to_frame())
@@ -229,7 +229,7 @@ def test_protect_has_the_release_contract(method: Protection, engine: str) -> No
 def test_guarantees_can_fail(method: Protection) -> None:
     """The check of a guarantee is a real one: on the unprotected file it finds violations."""
     data = people()
-    release = method.protect(data, secret=SECRET)
+    release = method.protect(data, secret=SECRET, period="2026")
     assert any(p.guarantee.violations(data) > 0 for p in release.guarantees)
 
 
@@ -237,15 +237,15 @@ def test_guarantees_can_fail(method: Protection) -> None:
 def test_same_secret_same_release_whatever_the_row_order(method: Protection, engine: str) -> None:
     frame = rows()
     order = np.random.default_rng(1).permutation(frame.height)
-    once = published(method.protect(people(engine, frame), secret=SECRET))
-    again = published(method.protect(people(engine, frame[order]), secret=SECRET))
+    once = published(method.protect(people(engine, frame), secret=SECRET, period="2026"))
+    again = published(method.protect(people(engine, frame[order]), secret=SECRET, period="2026"))
     assert_frame_equal(once, again)
 
 
 @pytest.mark.parametrize("method, engine", crossed(PROTECTIONS, ["pandas", *EQUAL]))
 def test_protect_is_equal_on_every_engine(method: Protection, engine: str) -> None:
-    expected = method.protect(people(), secret=SECRET)
-    found = method.protect(people(engine), secret=SECRET)
+    expected = method.protect(people(), secret=SECRET, period="2026")
+    found = method.protect(people(engine), secret=SECRET, period="2026")
     assert_frame_equal(published(found), published(expected))
     assert [s.changes for s in found.steps] == [s.changes for s in expected.steps]
     assert [dict(s.figures) for s in found.steps] == [dict(s.figures) for s in expected.steps]
@@ -255,14 +255,14 @@ def test_protect_is_equal_on_every_engine(method: Protection, engine: str) -> No
 def test_protect_leaves_input_untouched(method: Protection, engine: str) -> None:
     frame = native(rows(), engine)
     copy = frame.copy() if engine == "pandas" else frame.clone()  # type: ignore[attr-defined]
-    method.protect(flou.Microdata(frame, **ROLES), secret=SECRET)
+    method.protect(flou.Microdata(frame, **ROLES), secret=SECRET, period="2026")
     assert frame.equals(copy)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("method", PROTECTIONS)
 def test_claims_hold(method: Protection) -> None:
     data = people()
-    release = method.protect(data, secret=SECRET)
+    release = method.protect(data, secret=SECRET, period="2026")
     before = data.to_frame()
     after = release.data.to_frame(reveal=True)
     if "records" in method.claims:
@@ -307,7 +307,7 @@ def test_claims_on_average_hold(method: Protection) -> None:
 @pytest.mark.parametrize("method", PROTECTIONS)
 def test_test_seed_marks_the_release(method: Protection) -> None:
     assert method.protect(people(), secret=3).test_only
-    assert not method.protect(people(), secret=SECRET).test_only
+    assert not method.protect(people(), secret=SECRET, period="2026").test_only
 
 
 # comparisons
@@ -316,7 +316,7 @@ def test_test_seed_marks_the_release(method: Protection) -> None:
 def _changed(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Release:
     """A release that lost something in every example."""
     steps = [flou.protect.TopCode("income", at=900), flou.protect.BottomCode("age", at=30)]
-    return flou.Plan(steps).protect(people(engine, frame), secret=SECRET)
+    return flou.Plan(steps).protect(people(engine, frame), secret=SECRET, period="2026")
 
 
 def _compared(method: Utility, original: flou.Microdata, release: flou.Release) -> ComparisonResult:
@@ -357,7 +357,7 @@ def test_compare_has_the_result_contract(method: Utility, engine: str) -> None:
     assert pickle.loads(pickle.dumps(result)).summary() == result.summary()
     assert method.compare(data, release.data).value == result.value
     assert not result.test_only
-    assert method.compare(data, flou.Plan([]).protect(data, secret=7)).test_only
+    assert method.compare(data, flou.Plan([]).protect(data, secret=7, period="2026")).test_only
 
 
 @pytest.mark.parametrize("method", COMPARISONS)
@@ -378,7 +378,7 @@ def test_compare_speaks_french_and_draws(method: Utility) -> None:
 def test_compare_finds_no_loss_in_an_equal_file(method: Utility) -> None:
     frame = rows()
     order = np.random.default_rng(2).permutation(frame.height)
-    release = flou.Plan([]).protect(people(frame=frame[order]), secret=SECRET)
+    release = flou.Plan([]).protect(people(frame=frame[order]), secret=SECRET, period="2026")
     result = _compared(method, people(frame=frame), release)
     assert result.value == _lossless(method)
     for detail in result.details.values():
@@ -403,7 +403,7 @@ def test_compare_leaves_input_untouched(method: Utility, engine: str) -> None:
     frame = native(rows(), engine)
     copy = frame.copy() if engine == "pandas" else frame.clone()  # type: ignore[attr-defined]
     data = flou.Microdata(frame, **ROLES)
-    _ = method.compare(data, flou.Plan([]).protect(data, secret=SECRET)).to_frame()
+    _ = method.compare(data, flou.Plan([]).protect(data, secret=SECRET, period="2026")).to_frame()
     assert frame.equals(copy)  # type: ignore[attr-defined]
 
 
@@ -426,8 +426,8 @@ def test_degenerate_data(method: Method, kind: str, engine: str) -> None:
         if isinstance(method, RiskMeasure):
             assert 0 <= measured(method, data, engine, DEGENERATE[kind]).value <= 1
         elif isinstance(method, Utility):
-            assert method.compare(data, flou.Plan([]).protect(data, secret=SECRET)).value >= 0
+            assert method.compare(data, flou.Plan([]).protect(data, secret=SECRET, period="2026")).value >= 0
         else:
             assert isinstance(method, Protection)
-            release = method.protect(data, secret=SECRET)
+            release = method.protect(data, secret=SECRET, period="2026")
             published(release)

@@ -49,7 +49,7 @@ def test_a_plan_without_a_schema_and_with_a_rule_on_utility_releases_nothing(tmp
     rows.write_csv(tmp_path / "people.csv")
     plan = flou.Plan.from_toml(
         """
-flou = 1
+flou = 2
 [data]
 source = "people.csv"
 [[compare]]

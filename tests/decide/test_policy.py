@@ -92,14 +92,14 @@ def test_a_test_seed_is_never_released() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }", "at_most"),
+        ("flou = 2\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }", "at_most"),
         (
-            "flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_most = { release = 0.1, review = 0.05 }",
+            "flou = 2\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_most = { release = 0.1, review = 0.05 }",
             "looser",
         ),
-        ("flou = 1\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_mots = { release = 0.1 }", "at_most"),
-        ("flou = 1\n[[rules]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_most = { release = 0.1 }", "'rule'"),
-        ("flou = 1\nmin_count = 3", "rules"),
+        ("flou = 2\n[[rule]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_mots = { release = 0.1 }", "at_most"),
+        ("flou = 2\n[[rules]]\nmethod = 'k_anonymity'\nsettings = { k = 2 }\nat_most = { release = 0.1 }", "'rule'"),
+        ("flou = 2\nmin_count = 3", "rules"),
         ("flou = 9", "format 9"),
     ],
 )

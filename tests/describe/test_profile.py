@@ -22,7 +22,7 @@ THEN = pl.DataFrame(
     }
 )
 SCHEMA = """
-flou = 1
+flou = 2
 [columns.name]
 role = "identifier"
 [columns.region]
@@ -34,7 +34,7 @@ role = "key"
 role = "sensitive"
 """
 PLAN = """
-flou = 1
+flou = 2
 [data]
 source = "people.csv"
 schema = "people.schema.toml"

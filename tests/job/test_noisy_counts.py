@@ -12,7 +12,7 @@ from tests.job.test_run import call, tree
 import flou
 
 PLAN = """
-flou = 1
+flou = 2
 
 [data]
 source = "people.csv"

@@ -92,7 +92,7 @@ def test_outputs_that_cannot_be_are_refused(
 
 def test_a_password_in_the_source_is_refused() -> None:
     with pytest.raises(PlanError, match="never stands in a plan") as caught:
-        flou.Plan.from_toml('flou = 1\n[data]\nsource = "postgresql://u:secret@h/d"\ntable = "t"\n')
+        flou.Plan.from_toml('flou = 2\n[data]\nsource = "postgresql://u:secret@h/d"\ntable = "t"\n')
     assert "secret" not in str(caught.value)
 
 

@@ -12,7 +12,7 @@ from flou.engine.plan import DataSource
 from flou.job.carry_out import carry_out
 
 PLAN = """
-flou = 1
+flou = 2
 [data]
 source = "people.parquet"
 schema = "people.schema.toml"

@@ -11,7 +11,7 @@ from tests.job.test_tables import SCHEMA, rows
 from tests.reporting.test_table_section import words_of
 
 PLAN = """
-flou = 1
+flou = 2
 
 [data]
 source = "people.csv"

@@ -26,9 +26,9 @@ def write_plan(folder: Path, more: str, *, tables: str = "", steps: str = "") ->
     people().to_frame().write_csv(folder / "people.csv")
     roles = {c: "id" if c == "pid" else "other" for c in people().columns}
     schema = "".join(f"[columns.{column}]\nrole = '{role}'\n" for column, role in roles.items())
-    (folder / "people.schema.toml").write_text(f"flou = 1\n{schema}")
+    (folder / "people.schema.toml").write_text(f"flou = 2\n{schema}")
     (folder / "plan.toml").write_text(
-        f"""flou = 1
+        f"""flou = 2
 [data]
 source = "people.csv"
 schema = "people.schema.toml"

@@ -16,7 +16,7 @@ from flou.decide.verdict import Decision
 from flou.describe.table.cells import Published
 
 PLAN = """
-flou = 1
+flou = 2
 
 [data]
 source = "people.csv"

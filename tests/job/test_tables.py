@@ -15,7 +15,7 @@ from flou.engine.plan_schema import plan_schema
 from flou.job.example import example_plan
 
 PLAN = """
-flou = 1
+flou = 2
 
 [data]
 source = "people.csv"
@@ -62,7 +62,7 @@ languages = ["en", "fr"]
 #: Reports in which the tests of every day do without French.
 LANGUAGES = at_depth('["en"]', '["en", "fr"]')
 SCHEMA = """
-flou = 1
+flou = 2
 [columns.pid]
 role = "id"
 [columns.age]
@@ -301,6 +301,7 @@ def test_tables_of_a_sample_keep_the_promises_of_its_frame(
         .replace(
             '[[protect]]\nmethod = "cell_key"',
             '[[protect]]\nmethod = "recode"\ncolumn = "age"\nlevel = 2\n\n[[protect]]\nmethod = "sample"\nshare = 0.5\n\n'
+            '[release]\nperiod = "2026"\n\n'
             '[[protect]]\nmethod = "cell_key"',
         )
         .replace('dims = ["marital", "age@age10"]\ncells = "all"', 'dims = ["marital", "age"]')
@@ -356,7 +357,7 @@ def test_plans_with_tables_are_read_as_they_are_written() -> None:
     check.validate(tomllib.loads(plan.to_toml()))
     check.validate(tomllib.loads(PLAN))
     for wrong in ('dims = ["sex"]\ncels = "all"', 'name = "x"', "dims = []", 'dims = ["sex"]\ncells = "some"'):
-        assert list(check.iter_errors(tomllib.loads(f"flou = 1\n[[tabulate]]\n{wrong}\n"))), wrong
+        assert list(check.iter_errors(tomllib.loads(f"flou = 2\n[[tabulate]]\n{wrong}\n"))), wrong
 
 
 def test_tables_that_nothing_protects_are_no_plan() -> None:

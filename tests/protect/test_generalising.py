@@ -133,7 +133,7 @@ def test_a_public_table_cannot_follow(tmp_path: Path) -> None:
     people = pl.DataFrame({"a": ["x", "y"] * 5})
     people.write_csv(tmp_path / "people.csv")
     text = """
-        flou = 1
+        flou = 2
         [data]
         source = "people.csv"
         schema = "people.schema.toml"

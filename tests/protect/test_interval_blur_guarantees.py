@@ -96,11 +96,11 @@ def test_values_that_a_later_step_nulls_break_no_promise() -> None:
     assert suppressed.to_frame()["amount"].null_count() > _people().to_frame()["amount"].null_count()
 
 
-def test_a_second_blur_in_the_same_classes_may_meet_an_original_by_chance() -> None:
-    edges = flou.Plan([BLUR]).protect(_people(), secret=1).steps[0].edges[0]
-    again = IntervalBlur("amount", breaks=list(edges), top="open")
-    for secret in range(20):
-        assert flou.Plan([BLUR, again]).protect(_people(), secret=secret).guarantees
+def test_a_second_blur_is_refused() -> None:
+    """A value that is drawn in two sets of classes lies where both of its classes do."""
+    again = IntervalBlur("amount", classes=7)
+    with pytest.raises(flou.FlouError, match="second noise"):
+        flou.Plan([BLUR, again]).protect(_people(), secret=1)
 
 
 def test_a_blurred_value_never_becomes_a_not_applicable_code() -> None:

@@ -44,7 +44,7 @@ def test_everybody_has_the_same_chance_and_strata_their_share(share: float) -> N
     together = 0
     sizes = frame.group_by("area", "sex").len()
     for secret in range(400):
-        seen = Sample(share=share, by=["area", "sex"]).protect(data, secret=secret).to_frame(reveal=True)
+        seen = Sample(share=share, by=["area", "sex"]).protect(data, secret=secret, period="2026").to_frame(reveal=True)
         drawn[seen["pid"].to_numpy()] += 1
         together += {0, 1} <= set(seen["pid"].to_list())
         assert seen.height in (int(share * 97), int(share * 97) + 1)
@@ -59,24 +59,28 @@ def test_everybody_has_the_same_chance_and_strata_their_share(share: float) -> N
 
 
 def test_the_same_secret_draws_the_same_people() -> None:
-    one, again, other = (Sample(share=0.4).protect(_people(), secret=s).to_frame(reveal=True) for s in (1, 1, 2))
+    one, again, other = (
+        Sample(share=0.4).protect(_people(), secret=s, period="2026").to_frame(reveal=True) for s in (1, 1, 2)
+    )
     assert one.equals(again)
     assert set(one["pid"]) != set(other["pid"])
     shuffled = flou.Microdata(_people().to_frame().sample(fraction=1.0, shuffle=True, seed=3), _people().schema)
-    assert set(Sample(share=0.4).protect(shuffled, secret=1).to_frame(reveal=True)["pid"]) == set(one["pid"])
+    assert set(Sample(share=0.4).protect(shuffled, secret=1, period="2026").to_frame(reveal=True)["pid"]) == set(
+        one["pid"]
+    )
 
 
 def test_weights_are_those_that_were_there_over_the_share() -> None:
-    release = Sample(share=0.4).protect(_people(), secret=1)
+    release = Sample(share=0.4).protect(_people(), secret=1, period="2026")
     assert release.to_frame()["weight"].to_list() == [2.5] * release.data.n_records
     assert release.data.schema.weight == "weight"
     assert release.to_frame()["weight"].sum() == pytest.approx(97, abs=2.5)
     held = _people(5000, weight="w")
-    seen = Sample(share=0.4, by=["area"]).protect(held, secret=1)
+    seen = Sample(share=0.4, by=["area"]).protect(held, secret=1, period="2026")
     joined = seen.to_frame(reveal=True).join(held.to_frame(), on="pid")
     assert np.allclose(joined["w"] / joined["w_right"], 2.5)
     assert seen.to_frame()["w"].sum() == pytest.approx(held.to_frame()["w"].sum(), rel=0.03)
-    assert "wt" in Sample(share=0.4, weight="wt").protect(_people(), secret=1).to_frame().columns
+    assert "wt" in Sample(share=0.4, weight="wt").protect(_people(), secret=1, period="2026").to_frame().columns
 
 
 def test_weights_that_clash_are_refused() -> None:
@@ -87,18 +91,18 @@ def test_weights_that_clash_are_refused() -> None:
     )
     for sample, data in clashes:
         with pytest.raises(ParameterError, match="weight"):
-            sample.protect(data, secret=1)
+            sample.protect(data, secret=1, period="2026")
     with pytest.raises(DataError, match="empty"):
-        Sample(share=0.001).protect(_people(5), secret=1)
+        Sample(share=0.001).protect(_people(5), secret=1, period="2026")
     with pytest.raises(DataError, match="Columns:"):
-        Sample(by=["region"]).protect(_people(), secret=1)
+        Sample(by=["region"]).protect(_people(), secret=1, period="2026")
 
 
 PLAN = flou.Plan([LocalSuppression(k=3), Sample(share=0.3)])
 
 
 def test_promises_made_before_are_proven_on_the_frame() -> None:
-    release = PLAN.protect(_people(), secret=1)
+    release = PLAN.protect(_people(), secret=1, period="2026")
     before, own = release.guarantees
     assert before.guarantee.on_frame
     assert "the file that the sample was drawn from" in str(before)
@@ -111,12 +115,14 @@ def test_promises_made_before_are_proven_on_the_frame() -> None:
 
 
 def test_a_sample_of_a_sample_has_the_promises_of_the_first_frame() -> None:
-    release = flou.Plan([LocalSuppression(k=3), Sample(share=0.5), Sample(share=0.5)]).protect(_people(200), secret=1)
+    release = flou.Plan([LocalSuppression(k=3), Sample(share=0.5), Sample(share=0.5)]).protect(
+        _people(200), secret=1, period="2026"
+    )
     assert release.data.n_records in (49, 50, 51)
     assert [p.guarantee.on_frame for p in release.guarantees] == [True, True, False]
     assert set(release.to_frame()["weight"]) == {4.0}
     # in two plans as well
-    twice = Sample(share=0.5).protect(PLAN.protect(_people(200), secret=1), secret=1)
+    twice = Sample(share=0.5).protect(PLAN.protect(_people(200), secret=1), secret=1, period="2026")
     assert [p.guarantee.on_frame for p in twice.guarantees] == [True, True, False]
 
 
@@ -151,18 +157,18 @@ def test_a_step_that_changes_the_sampled_records_is_refused(step: Protection) ->
     with pytest.raises(
         (GuaranteeBrokenError, DataError), match=r"does not hold|not in the step's input|Put the sample after"
     ):
-        flou.Plan([*PLAN.steps, step]).protect(_people(), secret=1)
+        flou.Plan([*PLAN.steps, step]).protect(_people(), secret=1, period="2026")
 
 
 def test_steps_that_only_drop_records_or_weigh_them_are_allowed() -> None:
     drop = _with_rows(lambda rows: rows.filter(pl.col("age") > 30))
     weigh = _with_rows(lambda rows: rows.with_columns(pl.col("weight") * 1.1))
-    assert len(flou.Plan([*PLAN.steps, drop, weigh]).protect(_people(), secret=1).guarantees) == 2
+    assert len(flou.Plan([*PLAN.steps, drop, weigh]).protect(_people(), secret=1, period="2026").guarantees) == 2
 
 
 def test_the_frame_stays_even_when_a_step_forgets_it() -> None:
     forget = Later(change=lambda data: data._with(kin=Kin()))
-    release = flou.Plan([*PLAN.steps, forget]).protect(_people(), secret=1)
+    release = flou.Plan([*PLAN.steps, forget]).protect(_people(), secret=1, period="2026")
     assert release.data.kin.frame is not None
     assert release.guarantees[0].guarantee.on_frame
 
@@ -173,11 +179,11 @@ def test_a_dropped_column_does_not_come_back_after_the_sample() -> None:
     back = _with_rows(lambda rows: rows.with_columns(age=pl.lit(1)))
     for steps in ([flou.protect.DropIdentifiers(), back], [flou.protect.DropIdentifiers(), Sample(share=0.5), back]):
         with pytest.raises(GuaranteeBrokenError):
-            flou.Plan(steps).protect(data, secret=1)
+            flou.Plan(steps).protect(data, secret=1, period="2026")
 
 
 def test_what_leaves_the_process_has_no_kin() -> None:
-    release = PLAN.protect(_people(), secret=1)
+    release = PLAN.protect(_people(), secret=1, period="2026")
     assert release.data.kin.original is not None
     assert release.data.public().kin == Kin()
     copied = pickle.loads(pickle.dumps(release.data))
@@ -189,5 +195,5 @@ def test_what_leaves_the_process_has_no_kin() -> None:
 
 def test_a_file_without_id_strata_and_weight_is_sampled() -> None:
     frame = pl.DataFrame({"a": [3.0, 1.0, 2.0, 5.0] * 10, "g": [1, 2, 1, 2] * 10})
-    release = flou.protect.Sample(share=0.5).protect(flou.Microdata(frame, keys=["g"]), secret=1)
+    release = flou.protect.Sample(share=0.5).protect(flou.Microdata(frame, keys=["g"]), secret=1, period="2026")
     assert release.data.n_records == 20

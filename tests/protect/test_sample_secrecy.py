@@ -62,7 +62,7 @@ def test_the_design_is_masked_wherever_a_method_is_shown() -> None:
 
 def test_the_design_is_on_no_page() -> None:
     data = _people()
-    release = flou.Plan([LocalSuppression(k=3), SAMPLE]).protect(data, secret=flou.Secret.generate())
+    release = flou.Plan([LocalSuppression(k=3), SAMPLE]).protect(data, secret=flou.Secret.generate(), period="2026")
     _hides(repr(release))
     results = [K3.measure(data), K3.measure(release.data.kin.frame), K3.measure(release)]
     verdict = _policy(on="frame").judge(*results, release)
@@ -78,10 +78,10 @@ def test_the_manifest_masks_the_design(tmp_path: Path) -> None:
     flou.Secret.generate().save(tmp_path / "key.secret")
     roles = {"pid": "id", "area": "key", "age": "key", "stratum_of_the_design": "identifier"}
     columns = "".join(f'[columns.{name}]\nrole = "{role}"\n' for name, role in roles.items())
-    (tmp_path / "people.schema.toml").write_text(f"flou = 1\n{columns}")
+    (tmp_path / "people.schema.toml").write_text(f"flou = 2\n{columns}")
     (tmp_path / "plan.toml").write_text(
         """
-        flou = 1
+        flou = 2
         [data]
         source = "people.parquet"
         schema = "people.schema.toml"
@@ -123,7 +123,9 @@ def test_the_manifest_masks_the_design(tmp_path: Path) -> None:
 
 
 def test_a_rule_on_the_frame_judges_the_frame() -> None:
-    release = flou.Plan([LocalSuppression(k=3), Sample(share=0.3)]).protect(_people(60), secret=flou.Secret.generate())
+    release = flou.Plan([LocalSuppression(k=3), Sample(share=0.3)]).protect(
+        _people(60), secret=flou.Secret.generate(), period="2026"
+    )
     frame, sample = K3.measure(release.data.kin.frame), K3.measure(release)
     assert sample.k < 3 <= frame.k
     assert _policy(on="frame").judge(frame, sample, release).decision is Decision.RELEASE
@@ -131,7 +133,7 @@ def test_a_rule_on_the_frame_judges_the_frame() -> None:
 
 
 def test_a_rule_on_the_frame_falls_back_to_the_release_where_nothing_was_sampled() -> None:
-    release = LocalSuppression(k=3).protect(_people(60), secret=flou.Secret.generate())
+    release = LocalSuppression(k=3).protect(_people(60), secret=flou.Secret.generate(), period="2026")
     assert _policy(on="frame").judge(K3.measure(release), release).decision is Decision.RELEASE
     assert _policy(on="frame").judge(K3.measure(_people(60)), release).decision is Decision.WITHHOLD
 
@@ -139,7 +141,7 @@ def test_a_rule_on_the_frame_falls_back_to_the_release_where_nothing_was_sampled
 @pytest.mark.parametrize("with_release", [True, False])
 def test_a_rule_on_a_frame_that_nobody_measured_withholds(with_release: bool) -> None:
     """What the sample shows is another figure, looser or stricter, than the one that the rule asks for."""
-    release = Sample(share=0.6).protect(_people(2000), secret=flou.Secret.generate())
+    release = Sample(share=0.6).protect(_people(2000), secret=flou.Secret.generate(), period="2026")
     sample = K3.measure(release)
     assert sample.k >= 3, "so that the sample alone would pass"
     given = (sample, release) if with_release else (sample,)

@@ -136,7 +136,7 @@ def test_every_text_has_its_french() -> None:
 def test_a_sample_shows_its_frame_in_both_languages() -> None:
     data = people()
     recode = flou.protect.Recode("age", level=1)
-    release = flou.Plan([recode, flou.protect.Sample(share=0.5)]).protect(data, secret=SECRET)
+    release = flou.Plan([recode, flou.protect.Sample(share=0.5)]).protect(data, secret=SECRET, period="2026")
     results = [K(k=3).measure(d) for d in (data, release.data.kin.frame, release)]
     report = flou.Report(data, release, results=results)
     shown = {

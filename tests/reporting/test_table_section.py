@@ -221,7 +221,7 @@ def test_where_the_keys_came_from(keys: dict[str, Any], said: str) -> None:
 def test_steps_that_draw_are_told_beside_the_keys() -> None:
     data = people()
     plan = flou.Plan([flou.protect.Sample(share=0.5), NOISE], tables=FEW)
-    page = words_of(flou.Report(data, plan.protect(data, secret=SECRET)).html())
+    page = words_of(flou.Report(data, plan.protect(data, secret=SECRET, period="2026")).html())
     assert "record keys from a secret read from a file: the same plan, data and secret give the same figures" in page
     assert "a secret read from a file: the same plan, data and secret give the same release" in page
 

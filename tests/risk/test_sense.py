@@ -96,7 +96,7 @@ def test_a_plan_measures_before_and_after_in_one_sense() -> None:
 
     plan = flou.Plan.from_toml(
         """
-flou = 1
+flou = 2
 [data]
 source = "dataset:census(500)"
 [[protect]]

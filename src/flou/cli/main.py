@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional, cast
 
@@ -220,6 +221,23 @@ def schema() -> None:
 
 
 @app.command()
+def migrate(
+    file: Annotated[str, typer.Argument(help="Plan, schema or policy file of a former format; it is rewritten.")],
+    period: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--period", help="Of a plan that draws a sample: add [release] with this period."),
+    ] = None,
+) -> None:
+    """Rewrite a file of a former format, and say what its words mean now."""
+    from flou.engine.migrate import migrate as rewrite
+
+    changed = rewrite(file, period=period)
+    typer.echo(f"{file} has format 2." + (" What its words mean now:" if changed else ""))
+    for meaning in changed:
+        typer.echo(f"- {meaning}")
+
+
+@app.command()
 def secret(file: Annotated[str, typer.Argument(help="File to write; must not exist.")]) -> None:
     """Make a secret of 256 bits in a file that only you can read."""
     from flou.engine.secret import Secret
@@ -244,6 +262,7 @@ def demo(
 def main() -> None:
     """Entry point: every error of the user's becomes one paragraph and exit code 2."""
     # a scheduler's request to end is an end like any other: half-written files and copies of the data are removed
+    warnings.showwarning = lambda message, *_: _say(str(message))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         app()

@@ -1,6 +1,6 @@
 """Schema files: TOML, one table a column.
 
-flou = 1
+flou = 2
 [columns.age]
 role = "key"
 hierarchy = { bands = [5, 10] }

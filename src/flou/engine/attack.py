@@ -78,7 +78,7 @@ class Attack(Method):
                 f"{type(self).__name__} needs truth=, the original data, to say how often the intruder is right."
             )
         source = Secret.of(secret)
-        draw = Draws(source, 0, self.name(), self.fingerprint())
+        draw = Draws.of_attack(source, self.name(), self.fingerprint())
         released = self._accept(release)
         published, owners = released.public(), Owners(released)
         people = self._accept(truth)

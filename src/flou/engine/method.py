@@ -26,6 +26,7 @@ from flou.engine.release import Outcome, Release
 from flou.engine.result import MeasuredOn, Result, RiskResult
 from flou.engine.secret import Secret
 from flou.engine.sense import STRICT, Missing
+from flou.engine.series import Series
 from flou.engine.values import plain_lists
 
 R = TypeVar("R", bound=RiskResult)
@@ -275,6 +276,8 @@ class Protection(Method):
     #: Whether it chooses by the file itself what keys show, so that another file cannot follow.
     chooses_keys: ClassVar[bool] = False
 
+    #: Whether it draws noise on each value of its columns by itself: two noises of one column could be combined.
+    noises: ClassVar[bool] = False
     #: Whether it draws from the operating system whatever the secret is, so that nobody can replay what it does.
     draws_from_system: ClassVar[bool] = False
 
@@ -289,11 +292,16 @@ class Protection(Method):
         """The column that it maps value by value, in the same way in any file; None where it does not."""
         return None
 
-    def protect(self, data: Any, *, secret: Secret | int | None = None) -> Release:
-        """Protect microdata (or go on from a release): a plan of one step."""
+    def protect(
+        self, data: Any, *, secret: Secret | int | None = None, series: str = "", period: str | None = None
+    ) -> Release:
+        """Protect microdata (or go on from a release): a plan of one step.
+
+        `series` and `period` say which release of which series it is: noise hangs on the one, samples on both.
+        """
         from flou.engine.steps import carry_out
 
-        return carry_out((self,), data, Secret.of(secret))
+        return carry_out((self,), data, Secret.of(secret), Series(series, period))
 
     def _protect(self, data: Any, draw: Draws) -> Outcome:
         """The protected data, what changed, and what is promised about them."""

@@ -7,7 +7,7 @@ are relative to it, with `/` on every system. Secret values never stand in a pla
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,6 +17,7 @@ from flou.engine.attack import Attack
 from flou.engine.data import data_kind
 from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
+from flou.engine.former import FormerRelease
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.native import require_engine
 from flou.engine.places import within
@@ -25,6 +26,7 @@ from flou.engine.progress import Progress, listening
 from flou.engine.registry import STAGES, Stage
 from flou.engine.release import Release
 from flou.engine.secret import Secret
+from flou.engine.series import NO_SERIES, Series
 from flou.engine.steps import carry_out
 from flou.engine.table_steps import carry_out_tables
 from flou.engine.tabulation import RecordKeys, Tabulation, read_tabulations, tabulations
@@ -70,7 +72,7 @@ class Output:
 
 
 FORMATS = ("parquet", "csv", "arrow", "xlsx")
-SECTIONS = ("title", "data", "population", "secrets", "record_keys", *STAGES, "tabulate", "policy", "output")
+SECTIONS = ("title", "data", "population", "secrets", "release", "record_keys", *STAGES, "tabulate", "policy", "output")
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Plan:
     #: A public table of the people who could be in the file, for the measures that ask for one.
     population: DataSource | None = field(default=None, kw_only=True)
     secrets: SecretSource | None = field(default=None, kw_only=True)
+    #: Which release of which series it makes.
+    release: Series = field(default=NO_SERIES, kw_only=True)
     policy: Mapping[str, Any] | None = field(default=None, kw_only=True)
     output: Output = field(default_factory=Output, kw_only=True)
     folder: Path = field(default_factory=Path, kw_only=True, compare=False)
@@ -127,13 +131,14 @@ class Plan:
             "data": DataSource,
             "population": DataSource,
             "secrets": SecretSource,
+            "release": Series,
             "record_keys": RecordKeys,
             "policy": Mapping,
             "output": Output,
         }
         for name, kind in kinds.items():
             held = getattr(self, name)
-            if not (isinstance(held, kind) or (held is None and name != "output")):
+            if not (isinstance(held, kind) or (held is None and name not in ("output", "release"))):
                 raise PlanError(f"A plan's {name} is a {kind.__name__}; given {type(held).__name__}.")
         texts = self.title.values() if isinstance(self.title, Mapping) else [self.title]
         languages = set(self.title) if isinstance(self.title, Mapping) else set()
@@ -141,19 +146,46 @@ class Plan:
             raise PlanError(f"A plan's title is a text, or one a language (en, fr); given {self.title!r}.")
         self._check_output()
 
-    def protect(self, data: Any, *, secret: Secret | int | None = None, progress: Progress | None = None) -> Release:
+    def protect(
+        self,
+        data: Any,
+        *,
+        secret: Secret | int | None = None,
+        progress: Progress | None = None,
+        series: str | None = None,
+        period: str | None = None,
+    ) -> Release:
         """Carry the steps out in order and prove every guarantee on what is released.
 
         With tables, steps on records come first; the release is then the `Table`, or the `TableSet` of several.
+        `series` and `period` take the place of those in `[release]`.
         """
+        which = replace(
+            self.release,
+            series=self.release.series if series is None else series,
+            period=self.release.period if period is None else period,
+        )
         if progress is not None and not callable(progress):
             raise PlanError(f"progress= takes a function of (stage, done, total), not {progress!r}.")
         with listening(progress), within(self.folder):
+            former = self.former()
             if self.tables:
-                return carry_out_tables(self.steps, self.tables, self.record_keys, data, Secret.of(secret))
+                keys = self.record_keys
+                return carry_out_tables(self.steps, self.tables, keys, data, Secret.of(secret), which, former)
             if data_kind(data.data if isinstance(data, Release) else data) == "microdata":
                 require_tables(self)
-            return carry_out(tuple(self.steps), data, Secret.of(secret))
+            return carry_out(tuple(self.steps), data, Secret.of(secret), which, former)
+
+    def former(self) -> FormerRelease | None:
+        """The release before this one, where the plan names its folder."""
+        if self.release.since is None:
+            return None
+        folder = self.folder / self.release.since
+        if not (any(s.noises for s in self.steps) or FormerRelease.is_in(folder)):
+            return None  # a run of a former version: nothing was drawn that has to be drawn alike
+        found = FormerRelease.load(folder)
+        found.require_series(self.release)
+        return found
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Plan:
@@ -171,7 +203,7 @@ class Plan:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise PlanError(f"The plan is not valid TOML: {error}.") from None
-        toml.check_format(table, "plan")
+        toml.check_format(table, "plan", "plan")
         return cls._from_table(table, folder, "plan")
 
     @classmethod
@@ -197,6 +229,7 @@ class Plan:
                 data=_section(DataSource, table["data"], "data") if "data" in table else None,
                 population=_section(DataSource, table["population"], "population") if "population" in table else None,
                 secrets=_section(SecretSource, table["secrets"], "secrets") if "secrets" in table else None,
+                release=_section(Series, table.get("release", {}), "release"),
                 policy=policy,
                 output=output,
                 folder=folder,
@@ -245,6 +278,8 @@ class Plan:
             section = getattr(self, name)
             if section is not None:
                 table[name] = {k: v for k, v in asdict(section).items() if v is not None}
+        if self.release != NO_SERIES:
+            table["release"] = {k: v for k, v in asdict(self.release).items() if v}
         for name, methods in (
             ("protect", self.steps),
             ("measure", self.measures),

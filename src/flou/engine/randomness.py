@@ -1,6 +1,6 @@
 """Randomness by keyed hash (SipHash-2-4, Aumasson & Bernstein 2012) of unit id and draw number.
 
-Each draw is a function of (secret, step, method and its parameters, unit id, draw number) alone:
+Each draw is a function of (secret, series, method, what is drawn with, unit id and value, draw number) alone:
 neither the engine nor the order of rows matters, and nobody without the secret can replay it. The
 subkey of a step comes from HMAC-SHA256. Many whole-number ids are hashed by compiled loops that give the
 same bits; normal draws are quantiles of the uniform ones.
@@ -8,11 +8,16 @@ same bits; normal draws are quantiles of the uniform ones.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.engine.errors import SecretError
+from flou.engine.errors import DataError, SecretError
 from flou.engine.secret import Secret
+from flou.engine.series import NO_SERIES, Series
 
 U64 = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -24,18 +29,44 @@ _MANY = 20_000
 class Draws:
     """The draws of one step, for units named by `ids` (integers or texts).
 
-    They depend on the method's parameters as well, so that two noises of different size on the same file
-    are independent: their difference says nothing about anybody.
+    A draw hangs on the secret, the series of releases, the method and what it is bound to: the column, the scale,
+    matrix or classes actually used, the unit and its value. Neither the number of the step nor settings that do not
+    matter change it. So the same file gives the same draws, and whatever changes gets draws of its own: two releases
+    cannot be subtracted.
     """
 
-    def __init__(self, secret: Secret, step: int, method: str, settings: str = "") -> None:
-        self._secret = secret
-        self._purpose: tuple[str | int, ...] = ("draw", step, method, settings)
-        #: Whether anything was drawn: a step that drew nothing can be replayed without the secret.
-        self.used = False
+    def __init__(
+        self, secret: Secret, method: str, settings: str = "", *, series: Series = NO_SERIES, again: int = 0
+    ) -> None:
+        self._secret, self._series = secret, series
+        self._purpose: tuple[str | int, ...] = ("draw", series.series, method, again)
+        #: What draws hang on where the method binds them to nothing: all of its parameters.
+        self._settings: tuple[str, ...] = (settings,)
+        #: Whether anything was drawn, by this or by what was bound to it: else it is replayed without the secret.
+        self._used = [False]
+        #: What the same step of a former release drew with, where the plan names one.
+        self.former: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of_attack(cls, secret: Secret, method: str, settings: str) -> Draws:
+        """The draws of an attack, of which nothing is published."""
+        return cls(secret, method)._with("draw", 0, method, settings)
+
+    @property
+    def used(self) -> bool:
+        return self._used[0]
+
+    def _with(self, *purpose: str | int) -> Draws:
+        made = copy(self)
+        made._purpose, made._settings = purpose, ()
+        return made
+
+    def bound(self, *what: object) -> Draws:
+        """Draws that hang on these, not on all parameters: columns, and the scale, matrix or classes that are used."""
+        return self._with(*self._purpose, *(_exact(part) for part in what))
 
     def lasting(self, purpose: str) -> Draws:
-        """Draws that depend on the secret, the purpose and the unit alone: neither on the step nor on the parameters.
+        """Draws that depend on the secret, the purpose and the unit alone.
 
         For what is published more than once, such as a cell that stands in several tables: it is drawn in the same way
         each time, so that asking again tells nothing more. A secret from the operating system's entropy lasts for one
@@ -46,14 +77,32 @@ class Draws:
                 "These draws must be the same at every call, or asking again would let them be averaged away. Give a "
                 'secret that lasts: secret=flou.Secret.from_file("office.secret"), made once with `flou secret FILE`.'
             )
-        self.used = True
-        lasting = Draws(self._secret, 0, "")
-        lasting._purpose = ("lasting draw", purpose)
-        return lasting
+        self._used[0] = True
+        return self._with("lasting draw", purpose)
+
+    def of_period(self, purpose: str) -> Draws:
+        """Draws that are the same within a period of the series and independent between periods."""
+        if self._series.period is None:
+            raise DataError(
+                "A sample is drawn for a period, so that what is published twice in it shows the same people. Name it: "
+                '[release] with period = "2026" in the plan, or period="2026" in Python.'
+            )
+        return self._with("period", self._series.series, self._series.period, purpose)
+
+    def units(self, ids: NDArray[np.generic], *values: NDArray[np.generic]) -> NDArray[np.int64]:
+        """Units as numbers to draw by, which change with any of their values: numbers, or texts.
+
+        A chain of keyed hashes (CBC-MAC of a fixed number of blocks), whose last link is the draw itself.
+        """
+        number = ids if ids.dtype.kind in "iub" else keyed_hash(ids, self._key(-1)).view(np.int64)
+        for place, held in enumerate(values):
+            chained = keyed_hash(number, self._key(-2 - place))
+            number = (chained ^ _canonical(held, self._key(-1))).view(np.int64)
+        return number.astype(np.int64, copy=False)
 
     def _key(self, number: int) -> bytes:
-        self.used = True
-        return self._secret.derive(*self._purpose, number)[:16]
+        self._used[0] = True
+        return self._secret.derive(*self._purpose, *self._settings, number)[:16]
 
     def bits(self, ids: NDArray[np.generic], number: int = 0) -> U64:
         """64 random bits a unit."""
@@ -97,6 +146,26 @@ class Draws:
     def order(self, ids: NDArray[np.generic], number: int = 0) -> NDArray[np.intp]:
         """A random order of the units."""
         return np.argsort(self.bits(ids, number), kind="stable")
+
+
+def _exact(part: object) -> str | int:
+    """What draws are bound to, as text that differs wherever it differs."""
+    if isinstance(part, np.ndarray):
+        return f"{part.dtype}{part.shape}:{np.ascontiguousarray(part).tobytes().hex()}"
+    if isinstance(part, float | np.floating):
+        return float(part).hex()
+    return part if isinstance(part, str | int) else repr(part)
+
+
+def _canonical(values: NDArray[np.generic], key: bytes) -> U64:
+    """Values as words of 64 bits: numbers that are equal have one word, whatever their type; texts their hash."""
+    if values.dtype.kind in "OUS":
+        return keyed_hash(values, key)
+    if values.dtype.kind in "iub":
+        return _words(values)
+    held = np.asarray(values, dtype=np.float64) + 0.0  # -0.0 is 0.0
+    held[np.isnan(held)] = np.nan
+    return held.view(np.uint64)
 
 
 def keyed_hash(ids: NDArray[np.generic], key: bytes) -> U64:

@@ -45,6 +45,8 @@ class Outcome:
     notes: tuple[Note, ...] = ()
     #: What else the step can show: frames, levels, a drawing; for the eyes of those who protect, never written.
     details: Mapping[str, Any] = field(default_factory=dict)
+    #: What the next release of a series needs to draw alike, as plain values: scales, matrices. For the office alone.
+    reusable: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,8 @@ class Step:
     random: bool
     seconds: float
     details: Mapping[str, Any] = field(default_factory=dict)
+    #: What the next release of a series needs to draw alike; kept in the internal folder.
+    reusable: Mapping[str, Any] = field(default_factory=dict)
     #: What it worked on.
     unit: Literal["records", "cells"] = "records"
 

@@ -5,25 +5,36 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, FlouError, listed
+from flou.engine.former import FormerRelease, notes_on_noise, require_one_noise
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Protection
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Release, Step, Trail
 from flou.engine.secret import Origin, Secret
+from flou.engine.series import NO_SERIES, Series
 
 #: From the most to the least trustworthy; a release is only as good as the worst secret behind it.
 _TRUST: tuple[Origin, ...] = ("file", "environment", "demonstration", "entropy", "test")
 
 
-def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Release:
-    """Run protections one after the other and prove every guarantee, at its step and again at the end."""
+def carry_out(
+    methods: tuple[Protection, ...],
+    data: Any,
+    secret: Secret,
+    series: Series = NO_SERIES,
+    former: FormerRelease | None = None,
+) -> Release:
+    """Run protections one after the other and prove every guarantee, at its step and again at the end.
+
+    `former` is the release of the series before this one, whose parameters are used again.
+    """
     current = data.data if isinstance(data, Release) else data
     if data_kind(current) is None:
         raise DataError(
@@ -43,7 +54,13 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
         tell(f"protect: {method.name()}", i, len(methods))
         frame = current.kin.frame
         _require_before_sample(method, len(steps) + 1, current)
-        step, current, guarantees = _one_step(method, current, len(steps) + 1, secret, alone=len(methods) == 1)
+        again = sum(s.method == method for s in steps)
+        draws = Draws(secret, method.name(), method.fingerprint(), series=series, again=again)
+        with _named(len(steps) + 1, method, len(methods) == 1):
+            require_one_noise(method, steps)
+            draws.former = former.of_step(method) if former is not None else None
+        step, current, guarantees = _one_step(method, current, len(steps) + 1, draws, alone=len(methods) == 1)
+        step = replace(step, notes=(*step.notes, *notes_on_noise(method, former)))
         steps.append(step)
         if current.kin.frame is not frame:
             promised = [g.of_frame() for g in promised]
@@ -58,11 +75,10 @@ def carry_out(methods: tuple[Protection, ...], data: Any, secret: Secret) -> Rel
 
 
 def _one_step(
-    method: Protection, before: Any, number: int, secret: Secret, *, alone: bool
+    method: Protection, before: Any, number: int, draws: Draws, *, alone: bool
 ) -> tuple[Step, Any, tuple[Guarantee, ...]]:
     """Carry one protection out and prove its guarantees on its own output."""
     started = time.perf_counter()
-    draws = Draws(secret, number, method.name(), method.fingerprint())
     with native.engine_errors(), _named(number, method, alone):
         outcome = method._protect(method._accept(before), draws)
         # marks and kin travel with the data whatever the method did with them
@@ -85,6 +101,7 @@ def _one_step(
         random=draws.used or method.draws_from_system,
         seconds=time.perf_counter() - started,
         details=outcome.details,
+        reusable=outcome.reusable,
         unit="records" if data_kind(before) == "microdata" else "cells",
     )
     return step, after, outcome.guarantees

@@ -13,10 +13,12 @@ from typing import Any
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, PlanError, SecretError
+from flou.engine.former import FormerRelease
 from flou.engine.guarantee import Proof
 from flou.engine.method import Method, Protection
 from flou.engine.release import Release, Trail
 from flou.engine.secret import Secret
+from flou.engine.series import NO_SERIES, Series
 from flou.engine.steps import carry_out
 from flou.engine.tabulation import RecordKeys, Tabulation
 
@@ -45,6 +47,8 @@ def carry_out_tables(
     keys: RecordKeys | None,
     data: Any,
     secret: Secret,
+    series: Series = NO_SERIES,
+    former: FormerRelease | None = None,
 ) -> Release:
     """Protect records, make tables of them, protect the tables."""
     current = data.data if isinstance(data, Release) else data
@@ -63,7 +67,7 @@ def carry_out_tables(
             "Record keys are made from a secret, and noise that another secret draws anew next time could be averaged "
             "away. Make one that lasts, flou secret office.secret, and name it: [secrets] file, --secret or secret=."
         )
-    records = carry_out(on_records, current, secret).data if on_records else current
+    records = carry_out(on_records, current, secret, series, former).data if on_records else current
     trail = records.trail or Trail(secret_origin=secret.origin)
     with native.engine_errors():
         made = records.tabulated(
@@ -75,4 +79,4 @@ def carry_out_tables(
     made = made.with_kin(records=records).with_trail(
         replace(trail, guarantees=behind, keyed=trail.keyed or (keyed and keys is None))
     )
-    return carry_out(on_tables, made, secret)
+    return carry_out(on_tables, made, secret, series, former)

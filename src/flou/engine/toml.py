@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import json
 import tomllib
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
 from flou.engine.errors import PlanError, did_you_mean
+from flou.engine.formats import FormatWarning, changed_meanings
 from flou.engine.output import checked_path, written_whole
 
-#: The format of plan, schema and policy files. A newer one is refused.
-FORMAT = 1
+#: The format of plan, schema and policy files. A newer one is refused, an older one read with a warning.
+FORMAT = 2
 
 
 def read(path: str | PathLike[str], what: str) -> dict[str, Any]:
@@ -31,17 +33,25 @@ def read(path: str | PathLike[str], what: str) -> dict[str, Any]:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"The {what} {str(path)!r} is not valid TOML: {error}.") from None
-    check_format(table, f"{what} {str(path)!r}")
+    check_format(table, what, f"{what} {str(path)!r}")
     return table
 
 
-def check_format(table: dict[str, Any], where: str) -> None:
-    """Take the line `flou = 1` out of the table; its absence or a newer number is refused."""
+def check_format(table: dict[str, Any], kind: str, where: str) -> None:
+    """Take the line `flou = 2` out of the table; its absence or a newer number is refused, an older one warns."""
     number = table.pop("flou", None)
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise PlanError(f"The {where} must begin with the line `flou = {FORMAT}`, its format number.")
     if number > FORMAT:
         raise PlanError(f"The {where} has format {number}; this version of Flou reads up to {FORMAT}. Upgrade Flou.")
+    if number < FORMAT:
+        changed = changed_meanings(kind, table)
+        text = "".join(f"\n- {meaning}" for meaning in changed) or " Nothing in it means anything else now."
+        warnings.warn(
+            f"The {where} has format {number}. `flou migrate` rewrites it to format {FORMAT}.{text}",
+            FormatWarning,
+            stacklevel=2,
+        )
 
 
 def write(table: Mapping[str, Any]) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from flou.decide.policy import Policy
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.microdata import Microdata
 from flou.describe.profile import Profile
 from flou.engine.errors import PlanError
+from flou.engine.former import FormerRelease
 from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.places import within
@@ -41,6 +43,8 @@ class Done:
     profile: Profile
     #: What is different from a former run's file; None when none was named.
     changed: tuple[Note, ...] | None
+    #: The release of the series before this one; None when none was named.
+    former: FormerRelease | None
     #: (stage, seconds), for the log alone.
     timings: tuple[tuple[str, float], ...]
 
@@ -76,7 +80,11 @@ def carry_out(
     progress: Progress | None = None,
 ) -> Done:
     """Run every section of a plan; nothing is written. `since`: a former run's folder, to compare the file with."""
-    former = Profile.load(since) if since is not None else None
+    running = plan
+    if since is not None:
+        running = replace(plan, release=replace(plan.release, since=str(Path(since).resolve())))
+    before = None if running.release.since is None else plan.folder / running.release.since
+    former = None if before is None else Profile.load(before)
     with listening(progress), within(plan.folder):
         clock = _Clock()
         policy = Policy.of_plan(plan.policy, plan.folder) if plan.policy is not None else None
@@ -92,9 +100,9 @@ def carry_out(
         profile = Profile.of(original)
         clock.lap("read")
         population = plan_population(plan, original.schema, engine)
-        before = _measured(plan, original, None, population, "before")
+        measured = _measured(plan, original, None, population, "before")
         clock.lap("measure before")
-        release = plan.protect(original, secret=key)
+        release = running.protect(original, secret=key)
         clock.lap("protect")
         public = _as_released(plan, population)
         stages = Stages.of(plan, original, release)
@@ -107,10 +115,13 @@ def carry_out(
         clock.lap("attack")
         comparisons = [c.compare(*pair) for c in plan.comparisons for pair in stages.of_method(c)]
         clock.lap("compare")
-        results = (*before, *sampled_from, *after, *of_tables, *attacks, *comparisons)
+        results = (*measured, *sampled_from, *after, *of_tables, *attacks, *comparisons)
         verdict = policy.judge(*results, release) if policy else _no_policy()
         changed = profile.changes_since(former) if former is not None else None
-        return Done(plan, original, release, results, verdict, policy, key, profile, changed, tuple(clock.timings))
+        kept = running.former()
+        return Done(
+            plan, original, release, results, verdict, policy, key, profile, changed, kept, tuple(clock.timings)
+        )
 
 
 def _require_measured(policy: Policy, plan: Plan) -> None:

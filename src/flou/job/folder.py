@@ -23,6 +23,8 @@ from flou.describe.files import write
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine.errors import OutputError, listed
+from flou.engine.former import FILE as PARAMETERS
+from flou.engine.former import parameters_of
 from flou.engine.native import first_line
 from flou.engine.progress import Progress, listening, tell
 from flou.engine.words import LANGUAGES
@@ -54,7 +56,9 @@ def _not_ours(out: Path) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError):
         return sorted(files) or [out.name]
     pages = {str(Path("internal") / f"report.{language}.html") for language in LANGUAGES}
-    return sorted(files - public - pages - {str(Path("internal") / name) for name in (_MANIFEST, _PROFILE, "log.txt")})
+    return sorted(
+        files - public - pages - {str(Path("internal") / name) for name in (_MANIFEST, _PROFILE, PARAMETERS, "log.txt")}
+    )
 
 
 def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Progress | None = None) -> Path:
@@ -115,6 +119,8 @@ def _fill(done: Done, folder: Path) -> None:
         json.dumps(_manifest(done, folder), indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
     )
     (internal / _PROFILE).write_text(done.profile.to_json(), encoding="utf-8")
+    parameters = parameters_of(done.release.steps, done.plan.release, done.former)
+    (internal / PARAMETERS).write_text(parameters, encoding="utf-8")
     (internal / "log.txt").write_text(_log(done), encoding="utf-8")
 
 

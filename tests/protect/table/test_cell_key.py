@@ -58,7 +58,7 @@ def test_a_variance_too_small_names_the_bound() -> None:
 
 
 def test_parameters_from_a_plan() -> None:
-    plan = flou.Plan.from_toml('flou = 1\n[[protect]]\nmethod = "cell_key"\nD = 3\nV = 2\nstack = [6, 4.0]\n')
+    plan = flou.Plan.from_toml('flou = 2\n[[protect]]\nmethod = "cell_key"\nD = 3\nV = 2\nstack = [6, 4.0]\n')
     assert plan.steps[0] == flou.protect.CellKey(D=3, V=2, stack=(6, 4.0))
 
 

@@ -140,9 +140,9 @@ def test_damaged_and_foreign_ledgers_are_refused(tmp_path: Path) -> None:
         whole.replace('what = "a"\n', ""),
         whole.replace('kind = "privacy budget"\n', ""),
         whole[: last + 20],
-        "flou = 1\nkind = \"privacy budget\"\nepsilon = 'x'\n",
-        'flou = 1\nkind = "privacy budget"\nepsilon = 1.0\nextra = 2\n',
-        "flou = 1\n[[protect]]\nmethod = 'rounding'\nbase = 5\n",
+        "flou = 2\nkind = \"privacy budget\"\nepsilon = 'x'\n",
+        'flou = 2\nkind = "privacy budget"\nepsilon = 1.0\nextra = 2\n',
+        "flou = 2\n[[protect]]\nmethod = 'rounding'\nbase = 5\n",
         "",
         "\xff\xfe not toml",
     ):
@@ -160,7 +160,7 @@ def test_damaged_and_foreign_ledgers_are_refused(tmp_path: Path) -> None:
 
 def test_a_ledger_may_be_begun_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "budget.toml"
-    path.write_text('flou = 1\nkind = "privacy budget"\nepsilon = 1\n')
+    path.write_text('flou = 2\nkind = "privacy budget"\nepsilon = 1\n')
     flou.PrivacyBudget.read(path).spend(1.0, 0.0, "all of it")
     assert flou.PrivacyBudget(1.0, path=path).left == (0.0, 0.0)
     assert "epsilon = 0 and delta = 0 left" in repr(flou.PrivacyBudget.read(path))
@@ -175,7 +175,7 @@ def test_wrong_budgets_are_refused(epsilon: Any, delta: Any) -> None:
 def test_a_plan_names_the_ledger_and_not_a_budget_in_memory(tmp_path: Path) -> None:
     flou.PrivacyBudget(1.0, path=tmp_path / "budget.toml")
     text = (
-        'flou = 1\n\n[[tabulate]]\ndims = ["gender", "marital"]\ncells = "all"\n\n[[protect]]\n'
+        'flou = 2\n\n[[tabulate]]\ndims = ["gender", "marital"]\ncells = "all"\n\n[[protect]]\n'
         'method = "noisy_counts"\nepsilon = 0.75\nbudget = "budget.toml"\n'
     )
     (tmp_path / "plan.toml").write_text(text)

@@ -101,7 +101,7 @@ class Reconstruction(Attack):
         """What an intruder rebuilds, who has no true records to compare with."""
         released = self._accept(release)
         with native.engine_errors():
-            rebuilt = self._rebuild(released, Draws(Secret.of(secret), 0, self.name(), self.fingerprint()))[0]
+            rebuilt = self._rebuild(released, Draws.of_attack(Secret.of(secret), self.name(), self.fingerprint()))[0]
         return Reconstructed(rebuilt, released.native_kind)
 
     def run(
@@ -116,7 +116,7 @@ class Reconstruction(Attack):
             )
         people, controls = true_records(truth, "Reconstruction"), _populations(control)
         source = Secret.of(secret)
-        draw = Draws(source, 0, self.name(), self.fingerprint())
+        draw = Draws.of_attack(source, self.name(), self.fingerprint())
         with native.engine_errors():
             rebuilt, chances = self._rebuild(released, draw)
             likeness = Likeness.of(rebuilt.case.universe, dict(self.tolerance or ()))

@@ -9,6 +9,7 @@ largest. Nor does it keep signs, unless bounds are given.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from flou.protect.micro.multiples import Unit
 from flou.protect.micro.noise_proof import carries_noise
 from flou.protect.micro.noise_values import settle, unit_of
 from flou.protect.micro.perturbable import require_numbers, require_perturbable, schema_of_new_numbers
-from flou.protect.micro.rows import Amounts, Rows, read_rows
+from flou.protect.micro.rows import Amounts, Rows, read_rows, stratum_names
 from flou.protect.micro.spread import correlations, deviations, root, ten_digits
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,7 @@ class AdditiveNoise(Protection):
 
     reference: ClassVar[str] = "kim1986"
     title: ClassVar[str] = "additive noise"
+    noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected mean")
 
     columns: Columns = Field(description="numeric or date columns that get noise")
@@ -79,7 +81,9 @@ class AdditiveNoise(Protection):
             require_numbers(held, what)
             self._require_within(held)
         strata = rows.strata(self.by)
+        names = stratum_names(rows.frame, self.by)
         sizes = np.array([self._sizes(held, strata) for held in amounts])  # by column and stratum
+        sizes = self._former_sizes(sizes, names, draw)
         noisy = self._noisy(rows, amounts, sizes, strata, draw)
         new: dict[str, pl.Series] = {}
         notes: list[Note] = []
@@ -90,7 +94,17 @@ class AdditiveNoise(Protection):
             new[held.column] = held.shown(settled)
             notes += self._notes(held, settled, unit)
         released = rows.put_back(new, schema_of_new_numbers(data.schema, self.columns))
-        return self._outcome(rows, amounts, sizes, strata, new, released, notes)
+        outcome = self._outcome(rows, amounts, sizes, strata, new, released, notes)
+        kept = {c: dict(zip(names, size.tolist(), strict=True)) for c, size in zip(self.columns, sizes, strict=True)}
+        return replace(outcome, reusable={"sizes": kept})
+
+    def _former_sizes(self, sizes: Floats, names: list[str], draw: Draws) -> Floats:
+        """The standard deviations of the release before this one, where it had them: same value, same noise."""
+        held = (draw.former or {}).get("sizes", {})
+        return np.array(
+            [[held.get(c, {}).get(name, s) for name, s in zip(names, size, strict=True)]
+             for c, size in zip(self.columns, sizes, strict=True)]
+        )  # fmt: skip
 
     def _sizes(self, held: Amounts, strata: NDArray[np.int64]) -> Floats:
         """The standard deviation of the noise in each stratum."""
@@ -108,11 +122,13 @@ class AdditiveNoise(Protection):
         self, rows: Rows, amounts: list[Amounts], sizes: Floats, strata: NDArray[np.int64], draw: Draws
     ) -> list[Floats]:
         if self.kind == "uncorrelated":
-            scales = [float(s[0]) if len(s) == 1 else s[strata] for s in sizes]
-            return [
-                draw.add_normal(a.values, scale, rows.ids, number)
-                for number, (a, scale) in enumerate(zip(amounts, scales, strict=True))
-            ]
+            noisy = []
+            for a, size in zip(amounts, sizes, strict=True):
+                scale = float(size[0]) if len(size) == 1 else size[strata]
+                own = draw.bound(a.column, scale if len(size) == 1 else "by stratum")
+                held = [a.values] if len(size) == 1 else [a.values, size[strata]]
+                noisy.append(own.add_normal(a.values, scale, own.units(rows.ids, *held)))
+            return noisy
         k = len(amounts)
         found, n = correlations([a.values for a in amounts], strata, sizes.shape[1])
         if (n <= k).any():
@@ -122,7 +138,11 @@ class AdditiveNoise(Protection):
                 'their covariances. Use kind = "uncorrelated", fewer columns or fewer strata.'
             )
         roots = np.array([root(matrix) for matrix in found])
-        normals = [draw.normal(rows.ids, number) for number in range(k)]
+        # one value that changes draws the noise of all columns anew: what they share would tell of it otherwise
+        own = draw.bound(*self.columns)
+        scales = [s[strata] for s in sizes] + [roots[strata, j, m] for j in range(k) for m in range(j + 1)]
+        units = own.units(rows.ids, *(a.values for a in amounts), *scales)
+        normals = [own.normal(units, number) for number in range(k)]
         noise = [sum(roots[strata, j, m] * normals[m] for m in range(j + 1)) for j in range(k)]
         return [a.values + sizes[j][strata] * noise[j] for j, a in enumerate(amounts)]
 

@@ -38,6 +38,7 @@ class MultiplicativeNoise(Protection):
 
     reference: ClassVar[str] = "kim2003"
     title: ClassVar[str] = "multiplicative noise"
+    noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected mean")
 
     columns: Columns = Field(description="numeric columns that get noise")
@@ -56,12 +57,13 @@ class MultiplicativeNoise(Protection):
         new: dict[str, pl.Series] = {}
         beside: dict[str, pl.Series] = {}
         changes, notes, s = [], [], self._log_sd
-        for number, column in enumerate(self.columns):
+        for column in self.columns:
             held = rows.amounts(column)
             require_numbers(held, what, dates=False)
             unit = unit_of(held, self.unit)
             proven = self._proven(held, unit)
-            factors = np.exp(s * draw.normal(rows.ids, number) - 0.5 * s * s)
+            own = draw.bound(column, s)
+            factors = np.exp(s * own.normal(own.units(rows.ids, held.values)) - 0.5 * s * s)
             settled = settle(data, held, held.values * factors, unit, None, None)
             new[column] = held.shown(settled)
             beside[column] = pl.Series(np.where(proven, s, np.nan))

@@ -8,6 +8,9 @@ draw combinations that make no sense (use `by`), and it does not protect where t
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,7 +33,7 @@ from flou.engine.values import Proportion, codes_in, distinct, text_of
 from flou.protect.micro.kept_input import Compared, KeptInput
 from flou.protect.micro.least_change import changed_enough, least_changed
 from flou.protect.micro.perturbable import require_perturbable, schema_of_perturbed
-from flou.protect.micro.rows import Rows, read_rows
+from flou.protect.micro.rows import Rows, read_rows, stratum_names
 from flou.protect.micro.transition import Matrix, Transitions, invariant_matrix
 
 Floats = NDArray[np.float64]
@@ -39,6 +42,7 @@ Integers = NDArray[np.int64]
 #: A matrix has as many entries as the square of this.
 _MOST_VALUES = 2000
 _DEFAULT_STAY = 0.8
+_NO_FORMER = "{column}: the matrix of the former release does not fit these values; a new one was made and drawn by"
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Pram(Protection):
 
     reference: ClassVar[str] = "kooiman1997"
     title: ClassVar[str] = "post randomisation (PRAM)"
+    noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected marginal")
 
     column: str = Field(description="the column whose categories are drawn again")
@@ -85,8 +90,12 @@ class Pram(Protection):
         require_perturbable(data, (column,), what, self.by)
         rows = read_rows(data, [column, *self.by], what)
         coded = self._coded(rows)
-        transitions = self._transitions(coded)
-        drawn = transitions.draw(coded.rows, coded.codes, draw.uniform(rows.ids))
+        transitions, again = self._former_transitions(rows, coded, draw.former)
+        if transitions is None:
+            transitions = self._transitions(coded)
+        own = draw.bound(column)
+        units = own.units(rows.ids, *self._drawn_with(coded, transitions))
+        drawn = transitions.draw(coded.rows, coded.codes, own.uniform(units))
         new = _values_of(coded.values, drawn)
         chances = _chances_to_change(transitions, coded.olds)
         n, n_changed = int(coded.counts.sum()), int((drawn != coded.codes).sum())
@@ -106,7 +115,9 @@ class Pram(Protection):
                 "expected_share_changed": Proportion(float(chances @ coded.counts) / n),
                 "share_changed": Proportion(n_changed / n),
             },
+            notes=() if again or draw.former is None else (Note(_NO_FORMER, {"column": column}),),
             details={"matrix": self._shown_matrix(rows, coded, transitions)},
+            reusable={"rows": self._reusable(rows, coded, transitions)},
         )
 
     def _coded(self, rows: Rows) -> _Coded:
@@ -194,6 +205,46 @@ class Pram(Protection):
             rows += [(part, chances) for chances in invariant_matrix(counts, stay)]
         return Transitions.of(rows)
 
+    def _row_names(self, rows: Rows, coded: _Coded) -> list[str]:
+        """What each row of the matrices is called: its stratum and its value."""
+        strata, values = stratum_names(rows.frame, self.by), [text_of(v) for v in coded.values.to_list()]
+        return [json.dumps([strata[s], values[o]]) for s, o in zip(coded.strata, coded.olds, strict=True)]
+
+    def _reusable(self, rows: Rows, coded: _Coded, transitions: Transitions) -> dict[str, list[list[Any]]]:
+        """Each row of the matrices, as plain values."""
+        values = [text_of(v) for v in coded.values.to_list()]
+        found = {}
+        for number, name in enumerate(self._row_names(rows, coded)):
+            some = slice(transitions.starts[number], transitions.starts[number + 1])
+            pairs = zip(transitions.targets[some].tolist(), transitions.chances[some].tolist(), strict=True)
+            found[name] = [[values[target], chance] for target, chance in pairs]
+        return found
+
+    def _former_transitions(
+        self, rows: Rows, coded: _Coded, former: Mapping[str, Any] | None
+    ) -> tuple[Transitions | None, bool]:
+        """The matrices of the release before this one, if they have a row for every value and give no other."""
+        held = (former or {}).get("rows")
+        if held is None or self.matrix is not None:
+            return None, self.matrix is not None
+        place = {text_of(v): i for i, v in enumerate(coded.values.to_list())}
+        names = self._row_names(rows, coded)
+        if not all(name in held and all(value in place for value, _ in held[name]) for name in names):
+            return None, False
+        made = [
+            (np.array([place[v] for v, _ in held[name]], dtype=np.int64), np.array([c for _, c in held[name]]))
+            for name in names
+        ]
+        return Transitions.of(made), True
+
+    def _drawn_with(self, coded: _Coded, transitions: Transitions) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What each record's draw hangs on: its value, and the row of the matrix that it is drawn by."""
+        texts = np.array([text_of(v) for v in coded.values.to_list()], dtype=object)
+        rows = np.split(np.arange(len(transitions.targets)), transitions.starts[1:-1])
+        held = [repr([*zip(texts[transitions.targets[r]], transitions.chances[r].tolist(), strict=True)]) for r in rows]
+        # a number stands for a text, so that few texts are hashed
+        return _numbers(texts)[coded.codes], _numbers(np.array(held, dtype=object))[coded.rows]
+
     def _schema(self, data: Microdata, coded: _Coded) -> Schema:
         """Declared values stay valid, and those that the matrix adds are declared too."""
         schema = schema_of_perturbed(data.schema, (self.column,), self.by)
@@ -273,3 +324,9 @@ def _drawn_again(kept: KeptInput, column: str, least: float) -> Guarantee:
         return changed, least_changed(chances, counts)
 
     return changed_enough(kept, column, promise, total_and_least)
+
+
+def _numbers(texts: NDArray[Any]) -> Integers:
+    """A number of 64 bits for each text, and one for none, at the end."""
+    digests = [hashlib.blake2b(str(text).encode(), digest_size=8).digest() for text in texts] + [b"\0" * 8]
+    return np.frombuffer(b"".join(digests), dtype="<i8").astype(np.int64)

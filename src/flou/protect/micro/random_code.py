@@ -68,7 +68,7 @@ class RandomCode(Protection):
             raise ParameterError(f"prefix = {self.prefix!r} makes codes that areas have already: {', '.join(taken)}.")
         members = np.flatnonzero(hidden)
         dealt = np.empty(len(members), dtype=np.int64)
-        dealt[draw.order(rows.ids[members])] = np.arange(len(members)) % len(codes)
+        dealt[draw.bound(self.column).order(rows.ids[members])] = np.arange(len(members)) % len(codes)
         new = np.asarray(areas.to_numpy(), dtype=object)
         new[members] = np.array(codes, dtype=object)[dealt]
         shown = pl.Series(self.column, new.tolist(), dtype=pl.String)

@@ -8,6 +8,7 @@ id where they do not.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from flou.describe.units import declared_ids
 from flou.engine import native
 from flou.engine.errors import DataError
 from flou.engine.method import require_columns
-from flou.engine.values import codes_in
+from flou.engine.values import codes_in, text_of
 
 _ID = f"{native.RESERVED}id"
 
@@ -115,6 +116,14 @@ def stratum_numbers(frame: pl.DataFrame, by: Sequence[str]) -> NDArray[np.int64]
     distinct = frame.select(by).unique().sort(by, nulls_last=True).with_row_index(_ID)
     numbers = frame.select(by).join(distinct, on=by, how="left", nulls_equal=True, maintain_order="left")[_ID]
     return numbers.cast(pl.Int64).to_numpy()
+
+
+def stratum_names(frame: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """What the strata are called, in the order of their numbers; one without a name where there are none."""
+    if not by:
+        return [""]
+    distinct = frame.select(by).unique().sort(by, nulls_last=True)
+    return [json.dumps([text_of(v) for v in row], ensure_ascii=False) for row in distinct.iter_rows()]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Names
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.values import Proportion
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.rows import Rows, read_rows
 from flou.protect.micro.weight_column import weight_column
@@ -54,9 +55,14 @@ class Sample(Protection):
         weight = weight_column(data, self.weight)
         held = () if data.schema.weight is None else (weight,)
         rows = read_rows(data, (*self.by, *held), type(self).__name__)
-        drawn = draw_sample(
-            rows.strata(self.by), draw.order(rows.ids), float(draw.uniform(np.array([0]), 1)[0]), self.share
-        )
+        if data.schema.id is None:
+            raise DataError(
+                "A sample needs the role id: units known by their content alone get other numbers when one record of "
+                "the file is corrected, and the two samples together would show more people than either."
+            )
+        own = draw.of_period("sample")
+        start = float(own.uniform(np.array([0]), 1)[0])
+        drawn = draw_sample(rows.strata(self.by), own.order(rows.ids), start, self.share)
         n = int(drawn.sum())
         if not n:
             raise DataError(f"A sample of {len(rows):,} records with this share is empty.")
@@ -72,7 +78,14 @@ class Sample(Protection):
             sampled,
             guarantees=(self._guarantee(rows, n, weight),),
             changes=(Change(weight, n),),
-            notes=(Note("a random sample was drawn; its design is secret"),),
+            notes=(
+                Note("a random sample was drawn; its design is secret"),
+                Note(
+                    "who is in the file for {n} periods is drawn at least once with a chance of {share}",
+                    {"n": _PERIODS, "share": Proportion(1.0 - (1.0 - self.share) ** _PERIODS)},
+                    internal=True,
+                ),
+            ),
         )
 
     def _guarantee(self, rows: Rows, n_drawn: int, weight: str) -> Guarantee:
@@ -88,6 +101,8 @@ class Sample(Protection):
         )
 
 
+#: For how many periods the report says how many people samples show together.
+_PERIODS = 5
 _DRAWN = f"{native.RESERVED}drawn"
 
 

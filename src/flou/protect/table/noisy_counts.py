@@ -94,7 +94,9 @@ class NoisyCounts(TableProtection):
         """The shares as they are written: 0.7 and 0.3 are 1."""
         return {name: Fraction(repr(share)) for name, share in self.shares or ()}
 
-    def protect(self, data: Any, *, secret: Secret | int | None = None) -> Release:
+    def protect(
+        self, data: Any, *, secret: Secret | int | None = None, series: str = "", period: str | None = None
+    ) -> Release:
         """Protect a table or a set of tables: a plan of one step. It takes no secret."""
         if secret is not None:
             raise ParameterError(

@@ -47,6 +47,7 @@ class IntervalBlur(Protection):
 
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "interval blur"
+    noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 
     column: str = Field(description="the column of amounts, ages or dates to blur")
@@ -106,12 +107,15 @@ class IntervalBlur(Protection):
         self._check(data, held)
         covariates = without_codes(data, rows.frame.drop(self.column, *self.by))
         blurred, parts = np.full(len(rows), np.nan), []
-        strata, uniform = rows.strata(self.by), draw.uniform(rows.ids)
+        strata = rows.strata(self.by)
         for number in range(int(strata.max(initial=0)) + 1):
             members = np.flatnonzero(strata == number)
             part = Blurring.of(self, held.values[members], held.codes)
             others = covariates[members] if self.by else covariates
-            blurred[members] = part.draw(others, held.values[members], uniform[members])
+            # of the original only its class enters: two values of one class are drawn alike
+            own = draw.bound(self.column, part.classes.edges)
+            uniform = own.uniform(own.units(rows.ids[members], part.number))
+            blurred[members] = part.draw(others, held.values[members], uniform)
             parts.append(part)
         new = held.shown(blurred)
         before, after = held.values[held.known], blurred[held.known]

@@ -1,0 +1,122 @@
+"""The release before this one in a series: what it drew with, so that values that did not change are shown alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flou.engine.errors import DataError, PlanError, listed
+from flou.engine.note import Note
+from flou.engine.values import Proportion
+
+if TYPE_CHECKING:
+    from flou.engine.method import Protection
+    from flou.engine.release import Step
+    from flou.engine.series import Series
+
+#: The file in the internal folder of a run.
+FILE = "parameters.json"
+#: For how many releases reports say what they tell together.
+_PERIODS = 5
+
+
+@dataclass(frozen=True)
+class FormerRelease:
+    """What a former release of the series drew with, by step."""
+
+    series: str
+    period: str | None
+    #: How many releases of the series there were, this one included.
+    number: int
+    steps: Sequence[Mapping[str, Any]]
+
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """Whether a run left its parameters in a folder."""
+        return (folder / "internal" / FILE).is_file()
+
+    @classmethod
+    def load(cls, folder: Path) -> FormerRelease:
+        """From the folder of a run."""
+        path = folder / "internal" / FILE
+        try:
+            held = json.loads(path.read_text(encoding="utf-8"))
+            return cls(str(held["series"]), held["period"], int(held["number"]), list(held["steps"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            raise PlanError(
+                f"The folder {str(folder)!r} holds no parameters of a former release (internal/{FILE}): name the "
+                "folder of a run of this version, or leave since out."
+            ) from None
+
+    def require_series(self, series: Series) -> None:
+        """A release follows one of its own series, of another period."""
+        if self.series != series.series:
+            raise PlanError(
+                f"since names a release of the series {self.series!r}, but this is one of {series.series!r}. Draws of "
+                "different series are independent: name the folder of a release of this series."
+            )
+
+    def of_step(self, method: Protection) -> Mapping[str, Any] | None:
+        """What the same step drew with; a different noise of one of its columns is refused."""
+        if not method.noises:
+            return None
+        columns = set(method.touches)
+        for step in self.steps:
+            shared = sorted(columns & set(step["columns"]))
+            if not shared:
+                continue
+            if step["step"] != method.to_table(masked=True):
+                raise DataError(
+                    f"{type(method).__name__} would draw another noise of {listed(shared)} than the former release: "
+                    "whoever has both can take noise off. Keep the step as it was, or publish a new series."
+                )
+            found: Mapping[str, Any] = step["reusable"]
+            return found
+        return None
+
+
+def parameters_of(steps: Sequence[Step], series: Series, former: FormerRelease | None) -> str:
+    """What this release drew with, as the text of a file."""
+    noisy = [s for s in steps if s.method.noises]
+    held = {
+        "series": series.series,
+        "period": series.period,
+        "number": 1 if former is None else former.number + 1,
+        "steps": [
+            {"step": s.method.to_table(masked=True), "columns": list(s.method.touches), "reusable": dict(s.reusable)}
+            for s in noisy
+        ],
+    }
+    return json.dumps(held, indent=1, ensure_ascii=False) + "\n"
+
+
+def notes_on_noise(method: Protection, former: FormerRelease | None) -> tuple[Note, ...]:
+    """What several releases tell of noise, for the office."""
+    if not method.noises:
+        return ()
+    compared = Note(
+        "no former release was named, so that nobody has compared its noise with this one: name it, since in [release]",
+        internal=True,
+    )
+    averaged = Note(
+        "a value that changes is drawn anew: the mean of {n} independent draws has {share} of the noise",
+        {"n": _PERIODS, "share": Proportion(_PERIODS**-0.5)},
+        internal=True,
+    )
+    return (averaged,) if former is not None else (compared, averaged)
+
+
+def require_one_noise(method: Protection, steps: Sequence[Step]) -> None:
+    """Two noises of one column are refused: what one release shows of the first, the next may show without it."""
+    if not method.noises:
+        return
+    earlier = {c for s in steps if s.method.noises for c in s.method.touches}
+    doubled = sorted(earlier & set(method.touches))
+    if doubled:
+        raise DataError(
+            f"{type(method).__name__} would draw a second noise of {listed(doubled)}, which an earlier step drew. Draw "
+            "it once, as large as it has to be."
+        )

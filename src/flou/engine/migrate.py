@@ -1,0 +1,47 @@
+"""Rewriting a file of format 1 as format 2: the text stays as it is, but for what has to change."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from flou.engine.errors import PlanError
+from flou.engine.formats import changed_meanings
+from flou.engine.output import checked_path, written_whole
+from flou.engine.toml import FORMAT
+
+
+def migrate(path: str | Path, *, period: str | None = None) -> list[str]:
+    """Rewrite a plan, schema or policy file in place; what its words mean now, where they meant something else."""
+    file = checked_path(path, "A file to migrate", PlanError)
+    try:
+        text = file.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except OSError as error:
+        raise PlanError(f"The file {str(path)!r} cannot be read ({error.strerror}).") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise PlanError(f"The file {str(path)!r} is not valid TOML: {error}.") from None
+    if table.get("flou") == FORMAT:
+        return []
+    if table.get("flou") != 1:
+        raise PlanError(f"The file {str(path)!r} has no line `flou = 1`: plans, schemas and policies have.")
+    kind = _kind(table)
+    made = re.sub(r"(?m)^(flou\s*=\s*)1\b", rf"\g<1>{FORMAT}", text, count=1)
+    changed = changed_meanings(kind, table)
+    if period is not None:
+        if kind != "plan" or "release" in table:
+            raise PlanError("--period is for a plan without a section [release].")
+        made = made.rstrip("\n") + f'\n\n[release]\nperiod = "{period}"\n'
+        changed = [meaning for meaning in changed if "needs a period" not in meaning]
+    if tomllib.loads(made).get("flou") != FORMAT:
+        raise PlanError(f"The line of the format in {str(path)!r} was not found: write `flou = {FORMAT}` yourself.")
+    with written_whole(file, overwrite=True) as out:
+        out.write(made.encode())
+    return changed
+
+
+def _kind(table: dict[str, Any]) -> str:
+    """What a file is, by its sections."""
+    return "schema" if "columns" in table else "policy" if "rule" in table else "plan"

@@ -1,0 +1,31 @@
+"""Which release of which series a plan makes: what noise and samples hang on besides the secret.
+
+A series is what is published again and again about the same people, such as a yearly file. Noise of a value that did
+not change is the same in each of its releases; samples are drawn for each period anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flou.engine.errors import PlanError
+
+
+@dataclass(frozen=True)
+class Series:
+    """`[release]`: the series, the period of this release, and the folder of the one before it."""
+
+    series: str = ""
+    period: str | None = None
+    since: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("series", "period", "since"):
+            held = getattr(self, name)
+            left_out = "" if name == "series" else None
+            if held != left_out and not (isinstance(held, str) and held):
+                raise PlanError(f"[release] {name} = {held!r} should be a text that is not empty.")
+
+
+#: A release that stands alone.
+NO_SERIES = Series()

@@ -90,7 +90,7 @@ def test_a_misspelt_role_suggests_the_nearest() -> None:
 HEAD = 'flou = 2\n[columns.a]\nrole = "key"\n'
 SCHEMAS: dict[str, tuple[str, str]] = {
     "no format": ('[columns.a]\nrole = "key"\n', "flou = 2"),
-    "a newer format": ("flou = 2\n", "Upgrade"),
+    "a newer format": ("flou = 3\n", "Upgrade"),
     "no TOML": ("flou = 2\n[columns.a", "TOML"),
     "the same column twice": (HEAD + '[columns.a]\nrole = "id"\n', "TOML"),
     "unknown role": ('flou = 2\n[columns.a]\nrole = "keys"\n', "Did you mean 'key'"),

@@ -15,7 +15,7 @@ HEAD = "flou = 2\n"
 PLANS: dict[str, tuple[str, str]] = {
     "no bytes": ("", "flou = 2"),
     "no format": ('[data]\nsource = "people.csv"\n', "flou = 2"),
-    "a newer format": ("flou = 2\n", "Upgrade"),
+    "a newer format": ("flou = 3\n", "Upgrade"),
     "format of zero": ("flou = 0\n", "flou = 2"),
     "format as a text": ('flou = "1"\n', "flou = 2"),
     "format as a boolean": ("flou = true\n", "flou = 2"),

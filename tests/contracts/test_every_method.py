@@ -88,7 +88,7 @@ def test_plan_round_trip(method: Method) -> None:
     assert again == plan
     table = method.to_table()
     jsonschema.validate(table, method_schema(type(method)))
-    plan_validator().validate({"flou": 1, method.stage: [table]})
+    plan_validator().validate({"flou": 2, method.stage: [table]})
 
 
 # measures
@@ -306,7 +306,7 @@ def test_claims_on_average_hold(method: Protection) -> None:
 
 @pytest.mark.parametrize("method", PROTECTIONS)
 def test_test_seed_marks_the_release(method: Protection) -> None:
-    assert method.protect(people(), secret=3).test_only
+    assert method.protect(people(), secret=3, period="2026").test_only
     assert not method.protect(people(), secret=SECRET, period="2026").test_only
 
 

@@ -87,7 +87,7 @@ def test_plan_round_trip(method: Method) -> None:
     assert flou.Plan.from_toml(plan.to_toml()) == plan
     table = method.to_table()
     jsonschema.validate(table, method_schema(type(method)))
-    plan_validator().validate({"flou": 1, method.stage: [table]})
+    plan_validator().validate({"flou": 2, method.stage: [table]})
 
 
 @pytest.mark.parametrize("method", ALL)

@@ -51,7 +51,8 @@ def test_run_writes_public_and_internal(
     assert all(len(line) <= 80 or str(tmp_path) in line for line in said.out.splitlines())
     out = tmp_path / "out"
     assert sorted(tree(out)) == [
-        "internal/log.txt", "internal/manifest.json", "internal/profile.json", "internal/report.en.html", "public/data.csv", "public/report.en.html",
+        "internal/log.txt", "internal/manifest.json", "internal/parameters.json",
+        "internal/profile.json", "internal/report.en.html", "public/data.csv", "public/report.en.html",
     ]  # fmt: skip
     released = pl.read_csv(out / "public" / "data.csv")
     assert released.columns == ["age", "sex", "illness"]

@@ -168,7 +168,7 @@ def test_the_link_to_the_covariates_is_kept() -> None:
     release = IntervalBlur("apa_amount", given=["gir", "resources"], classes=5).protect(APA, secret=1)
     gir, before, after = _values(APA, "gir"), _values(APA, "apa_amount"), _values(release, "apa_amount")
     gaps = [after[gir == g].mean() / before[gir == g].mean() - 1 for g in (1, 2, 3, 4)]
-    assert max(map(abs, gaps)) < 0.08
+    assert max(map(abs, gaps)) < 0.12
     blind = IntervalBlur("apa_amount", given=["sex"], classes=5).protect(APA, secret=1)
     gaps_blind = [_values(blind, "apa_amount")[gir == g].mean() / before[gir == g].mean() - 1 for g in (1, 2, 3, 4)]
     assert max(map(abs, gaps)) < max(map(abs, gaps_blind)), "what is not given is not kept inside a class"

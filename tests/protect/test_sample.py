@@ -99,10 +99,12 @@ def test_weights_that_clash_are_refused() -> None:
 
 
 PLAN = flou.Plan([LocalSuppression(k=3), Sample(share=0.3)])
+#: With it a class of the sample is smaller than k.
+SEED = 2
 
 
 def test_promises_made_before_are_proven_on_the_frame() -> None:
-    release = PLAN.protect(_people(), secret=1, period="2026")
+    release = PLAN.protect(_people(), secret=SEED, period="2026")
     before, own = release.guarantees
     assert before.guarantee.on_frame
     assert "the file that the sample was drawn from" in str(before)
@@ -122,7 +124,7 @@ def test_a_sample_of_a_sample_has_the_promises_of_the_first_frame() -> None:
     assert [p.guarantee.on_frame for p in release.guarantees] == [True, True, False]
     assert set(release.to_frame()["weight"]) == {4.0}
     # in two plans as well
-    twice = Sample(share=0.5).protect(PLAN.protect(_people(200), secret=1), secret=1, period="2026")
+    twice = Sample(share=0.5).protect(PLAN.protect(_people(200), secret=1, period="2026"), secret=1, period="2026")
     assert [p.guarantee.on_frame for p in twice.guarantees] == [True, True, False]
 
 
@@ -157,7 +159,7 @@ def test_a_step_that_changes_the_sampled_records_is_refused(step: Protection) ->
     with pytest.raises(
         (GuaranteeBrokenError, DataError), match=r"does not hold|not in the step's input|Put the sample after"
     ):
-        flou.Plan([*PLAN.steps, step]).protect(_people(), secret=1, period="2026")
+        flou.Plan([*PLAN.steps, step]).protect(_people(), secret=SEED, period="2026")
 
 
 def test_steps_that_only_drop_records_or_weigh_them_are_allowed() -> None:
@@ -193,7 +195,9 @@ def test_what_leaves_the_process_has_no_kin() -> None:
         pickle.dumps(release)
 
 
-def test_a_file_without_id_strata_and_weight_is_sampled() -> None:
-    frame = pl.DataFrame({"a": [3.0, 1.0, 2.0, 5.0] * 10, "g": [1, 2, 1, 2] * 10})
-    release = flou.protect.Sample(share=0.5).protect(flou.Microdata(frame, keys=["g"]), secret=1, period="2026")
+def test_a_file_without_strata_and_weight_is_sampled() -> None:
+    frame = pl.DataFrame({"pid": range(40), "a": [3.0, 1.0, 2.0, 5.0] * 10, "g": [1, 2, 1, 2] * 10})
+    release = flou.protect.Sample(share=0.5).protect(
+        flou.Microdata(frame, id="pid", keys=["g"]), secret=1, period="2026"
+    )
     assert release.data.n_records == 20

@@ -90,6 +90,8 @@ def test_the_manifest_masks_the_design(tmp_path: Path) -> None:
         [[protect]]
         method = "local_suppression"
         k = 3
+        [release]
+        period = "2026"
         [[protect]]
         method = "sample"
         share = 0.3717

@@ -156,7 +156,7 @@ def test_a_sample_shows_its_frame_in_both_languages() -> None:
     for language, words in shown.items():
         html = report.html(language=language)
         assert not [word for word in words if word not in html]
-        assert "share = hidden" in html
+        assert {"en": "share = hidden", "fr": "share = masqué"}[language] in html
 
 
 def test_glossary_in_both_languages() -> None:

@@ -38,6 +38,9 @@ class Policy(Parameters):
     name: dict[str, str] = Field(default_factory=dict)
     #: Public pages show no key and no count below this.
     min_count: int = Field(3, ge=1, description="smallest count that a public page may show")
+    public_rules: bool = Field(
+        False, description="whether public pages show the parameters of the rules on sensitive cells"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -70,7 +73,7 @@ class Policy(Parameters):
     @classmethod
     def from_table(cls, table: Mapping[str, Any], where: str = "policy") -> Policy:
         """From the parsed TOML of a policy file, or of a plan's [policy]."""
-        known = ("name", "min_count", "rule")
+        known = ("name", "min_count", "public_rules", "rule")
         for word in table:
             if word not in known:
                 raise PlanError(f"The {where} has an unknown word {word!r}.{did_you_mean(word, known)}")
@@ -123,7 +126,8 @@ class Policy(Parameters):
         reasons += [Reason(Decision.WITHHOLD, note, public, {}) for note, public in not_for_release(records)]
         reasons.sort(key=lambda r: -r.decision)
         judged = tuple(r.data for r in results if (isinstance(r, Release) or _is_risk(r)) and r.data.released)
-        return Verdict(max(r.decision for r in reasons), tuple(reasons), self.name, self.min_count, judged)
+        decision = max(r.decision for r in reasons)
+        return Verdict(decision, tuple(reasons), self.name, self.min_count, judged, self.public_rules)
 
     def _asks_something(self, rule: Rule, results: Sequence[Result], sampled: bool) -> bool:
         """Whether a rule bounds a risk of what is judged, and a file could fail it."""
@@ -138,11 +142,12 @@ class Policy(Parameters):
         if not after:
             values: dict[str, object] = {"method": rule.title, "settings": rule.settings}
             if fitting and judged == "frame":
-                note = Note("{method} was not measured in the file that the sample was drawn from", values)
+                text = "{method} was not measured in the file that the sample was drawn from"
             elif fitting:
-                note = Note("{method} was measured on the original only, not on the release", values)
+                text = "{method} was measured on the original only, not on the release"
             else:
-                note = Note("{method} was not measured with what the policy asks for ({settings})", values)
+                text = "{method} was not measured with what the policy asks for ({settings})"
+            note = Note(text, values, method=rule.method)
             return Reason(Decision.WITHHOLD, note, note, rule.why)
         return max((self._judge_result(rule, result) for result in after), key=lambda reason: reason.decision)
 
@@ -166,7 +171,8 @@ class Policy(Parameters):
             "sign": "≤" if rule.at_most else "≥",
             "bound": _read(rule, result, bounds.release),
         }
-        asked = Note("{method} ({settings}): {figure}{where} must be {sign} {bound} for release", values)
+        text = "{method} ({settings}): {figure}{where} must be {sign} {bound} for release"
+        asked = Note(text, values, method=rule.method)
         if isinstance(figure, str | None) or figure != figure:
             return Reason(
                 Decision.WITHHOLD,

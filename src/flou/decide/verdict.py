@@ -44,6 +44,8 @@ class Verdict:
     min_count: int = 3
     #: The released data that were judged, so that no page shows the verdict of another file.
     judged: tuple[object, ...] = field(default=(), repr=False, compare=False)
+    #: Whether public pages show the parameters of the rules on sensitive cells.
+    public_rules: bool = False
 
     def __str__(self) -> str:
         return "\n".join([self.decision.name, *(f"  {r}" for r in self.reasons)])

@@ -71,35 +71,35 @@ class Overview:
 
 def overview(data: Microdata) -> Overview:
     """Describe a file in two passes: one over its columns, one over its keys."""
-    schema = data.frame.collect_schema()
+    schema, told = data.frame.collect_schema(), data.told_schema()
     exprs: list[nw.Expr] = [nw.len().alias("n")]
     for i, name in enumerate(data.columns):
         exprs += [
             nw.col(name).is_null().cast(nw.Int64).sum().alias(f"null {i}"),
             nw.col(name).n_unique().alias(f"distinct {i}"),
         ]
-        codes = codes_in(schema[name], data.schema.not_applicable.get(name, ()))
+        codes = codes_in(schema[name], told.not_applicable.get(name, ()))
         if codes:
             exprs.append(nw.col(name).is_in(codes).cast(nw.Int64).sum().alias(f"not applicable {i}"))
     row = native.collect(data.frame.select(*exprs)).row(0, named=True)
     columns = tuple(
         ColumnOverview(
             name=name,
-            roles=data.schema.roles(name),
+            roles=told.roles(name),
             type=type_name(schema[name]),
             n_distinct=int(row[f"distinct {i}"]) - (1 if row[f"null {i}"] else 0),
             n_undetermined=int(row[f"null {i}"]),
             n_not_applicable=int(row.get(f"not applicable {i}") or 0),
-            label=data.schema.label(name) if name in data.schema.labels else "",
-            values=labelled_values(data.schema, name),
+            label=told.label(name) if name in told.labels else "",
+            values=labelled_values(told, name),
         )
         for i, name in enumerate(data.columns)
     )
-    keys = tuple(data.schema.keys)
+    keys = tuple(told.keys)
     if not keys or not row["n"]:
         return Overview(int(row["n"]), columns)
     table = data.key_table(keys)
-    space = KeySpace(table, keys, (), data.declared_modalities, data.schema.incoherent)
+    space = KeySpace(table, keys, (), told.declared_modalities, told.incoherent)
     complete = table.frame.drop_nulls().height
     return Overview(int(row["n"]), columns, table.n_keys, complete, space.n_possible())
 

@@ -52,6 +52,9 @@ class Method(Parameters):
     reads: ClassVar[tuple[str, ...]] = ()
     #: Kinds of data it accepts.
     takes: ClassVar[tuple[DataKind, ...]] = ("microdata",)
+    #: Whether it is a rule on sensitive cells. Whoever knows its parameters gets closer bounds on suppressed cells, so
+    #: the public reads them only where the policy says so.
+    sensitivity_rule: ClassVar[bool] = False
 
     @classmethod
     def name(cls) -> str:

@@ -16,6 +16,8 @@ class Note:
     values: dict[str, object] = field(default_factory=dict)
     #: Whether it says something of the original that the public does not see.
     internal: bool = False
+    #: The method whose parameters stand in `values["settings"]`.
+    method: str = ""
 
     def __str__(self) -> str:
         return self.text.format(**{k: _shown(v) for k, v in self.values.items()})

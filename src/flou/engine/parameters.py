@@ -25,6 +25,9 @@ from pydantic_core import ErrorDetails
 from flou.engine.errors import FlouError, ParameterError, did_you_mean
 from flou.engine.values import text_of
 
+#: What is shown in the place of a parameter that is not told.
+HIDDEN = "hidden"
+
 #: One value of a variable as a plan or schema can write it; null never is one.
 Scalar = bool | int | float | str | dt.date
 
@@ -180,7 +183,7 @@ class Parameters(BaseModel):
         for name in plain:
             held = getattr(self, name)
             if is_secret(type(self), name):
-                plain[name] = "hidden"
+                plain[name] = HIDDEN
             else:
                 plain[name] = _shown(held, plain[name])
         return plain
@@ -195,7 +198,7 @@ class Parameters(BaseModel):
         """
         shown, fields = self.shown_settings(), type(self).model_fields
         changed = [n for n in shown if getattr(self, n) != fields[n].default or is_secret(type(self), n)]
-        return [(n, shown[n] if shown[n] == "hidden" else getattr(self, n)) for n in changed]
+        return [(n, shown[n] if shown[n] == HIDDEN else getattr(self, n)) for n in changed]
 
 
 def _shown(held: Any, plain: Any) -> Any:
@@ -210,9 +213,18 @@ def _shown(held: Any, plain: Any) -> Any:
 
 def is_secret(cls: type[Parameters], name: str) -> bool:
     """Whether a parameter is never shown: swap rates, sampling designs."""
+    return _is_marked(cls, name, "secret")
+
+
+def is_internal(cls: type[Parameters], name: str) -> bool:
+    """Whether a parameter is shown inside the office and not to the public."""
+    return _is_marked(cls, name, "internal")
+
+
+def _is_marked(cls: type[Parameters], name: str, mark: str) -> bool:
     field = cls.model_fields.get(name)
     extra = field.json_schema_extra if field is not None else None
-    return isinstance(extra, dict) and bool(extra.get("secret"))
+    return isinstance(extra, dict) and bool(extra.get(mark))
 
 
 def explain(cls: type[Parameters], error: ValidationError, given: dict[str, Any]) -> str:

@@ -54,7 +54,12 @@ def all_digits(value: float) -> str:
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,}"
 
 
-def plain_text(value: object, number: Callable[[float], str] = all_digits, between: str = ", ") -> str:
+def plain_text(
+    value: object,
+    number: Callable[[float], str] = all_digits,
+    between: str = ", ",
+    word: Callable[[str], str] = str,
+) -> str:
     """A parameter or figure as people read it: `[a, b]`, `k_anonymity(k = 3)`, 1,234; other languages write others."""
     if isinstance(value, Proportion):
         return f"{percent(value)}%"
@@ -65,11 +70,11 @@ def plain_text(value: object, number: Callable[[float], str] = all_digits, betwe
     if isinstance(value, Mapping):
         inner = dict(value)
         name = inner.pop("method", None)
-        shown = between.join(f"{k} = {plain_text(v, number, between)}" for k, v in inner.items())
+        shown = between.join(f"{k} = {plain_text(v, number, between, word)}" for k, v in inner.items())
         return f"{name}({shown})" if name else f"{{{shown}}}"
     if isinstance(value, list | tuple):
-        return "[" + between.join(plain_text(v, number, between) for v in value) + "]"
-    return str(value)
+        return "[" + between.join(plain_text(v, number, between, word) for v in value) + "]"
+    return word(str(value))
 
 
 def figure_text(value: object) -> str:

@@ -12,6 +12,7 @@ from importlib import resources
 
 from flou.engine.errors import ParameterError
 from flou.engine.note import Note
+from flou.engine.parameters import HIDDEN
 from flou.engine.values import Proportion, all_digits, percent, plain_text
 
 LANGUAGES = ("en", "fr")
@@ -70,7 +71,11 @@ class Words:
 
     def plain(self, value: object) -> str:
         """A parameter as people read it."""
-        return plain_text(value, self._all_digits, self.between)
+        return plain_text(value, self._all_digits, self.between, self._word)
+
+    def _word(self, text: str) -> str:
+        """Texts of parameters stay as a plan writes them; that one is not told is said in the language."""
+        return self(HIDDEN) if text == HIDDEN else text
 
     def _all_digits(self, value: float) -> str:
         shown = all_digits(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.overview import ColumnOverview, Overview
-from flou.engine.guarantee import Proof
 from flou.engine.release import Step
 from flou.reporting.attack_section import AttackSection
 from flou.reporting.glossary import Term, glossary
@@ -81,14 +80,6 @@ class Content(AttackSection, UtilitySection):
         """Whether nobody has decided yet to publish: what the page shows is a draft."""
         return not self.public and (self.verdict is None or self.verdict.decision is not Decision.RELEASE)
 
-    def published(self, column: str) -> bool:
-        """Whether a column is in the published file, or a dimension of a table."""
-        if self.tables:
-            return any(
-                shown in (column, f"{column}@{shown.rpartition('@')[2]}") for t in self.tables for shown in t.columns
-            )
-        return column in self.release.data.columns and column not in self.release.data.schema.hidden
-
     @property
     def leading_pairs(self) -> list[Pair]:
         """The measure whose figures head the page, of what is published."""
@@ -136,19 +127,15 @@ class Content(AttackSection, UtilitySection):
                 "number": step.number,
                 "title": self.words(step.method.title or step.method.name()),
                 "name": step.method.name(),
-                "settings": self.words.settings(self._settings(step.method.shown_settings())),
+                "settings": self.settings(step.method.name(), step.method.shown_settings()),
                 "changed": self._changed(step),
-                "notes": [self.note(n) for n in step.notes if not (self.public and n.internal)],
+                "notes": self.notes(step.notes),
             }
 
     def _changed(self, step: Step) -> list[str]:
         if step.unit == "cells":
             return self.changed_counts(step)
         return self._changed_columns(step) if self.public else self._changed_values(step)
-
-    def _settings(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Parameters for the audience: a mapping lists values of the original, which the public does not see."""
-        return {k: _masked(v) for k, v in settings.items()} if self.public else settings
 
     def _changed_columns(self, step: Step) -> list[str]:
         """For the public: which published columns a step touched; how much is the original's own affair."""
@@ -179,7 +166,7 @@ class Content(AttackSection, UtilitySection):
             lines.append(self.words("{n} records dropped ({share})", n=n_dropped, share=share))
         return lines or [self.words("nothing changed")]
 
-    def proofs(self) -> list[tuple[str, list[Proof]]]:
+    def proofs(self) -> list[tuple[str, list[str]]]:
         """What was promised and proven, by the file that it holds for."""
         held = self.release.guarantees
         parts = (
@@ -196,7 +183,8 @@ class Content(AttackSection, UtilitySection):
                 [p for p in held if p.guarantee.on_frame],
             ),
         )
-        return [(self.words(heading), proofs) for heading, proofs in parts if proofs]
+        told = [(self.words(heading), self.notes(proof.promise for proof in proofs)) for heading, proofs in parts]
+        return [(heading, promises) for heading, promises in told if promises]
 
     def secret(self) -> list[str]:
         """What is said about the secret: never its value."""
@@ -233,10 +221,3 @@ class Content(AttackSection, UtilitySection):
         on_keys = on_records or any(self.lies_behind(pair) for pair in self.pairs)
         columns = on_records or not self.public  # the office reads which columns there are
         return {"file"} | (set() if columns else {"records"}) | (set() if on_keys else {"keys"})
-
-
-def _masked(value: Any) -> Any:
-    """A parameter without the mappings in it, however deep; those that are methods keep their other parameters."""
-    if isinstance(value, Mapping):
-        return {k: _masked(v) for k, v in value.items()} if "method" in value or not value else "…"
-    return [_masked(v) for v in value] if isinstance(value, list | tuple) else value

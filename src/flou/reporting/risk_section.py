@@ -10,19 +10,23 @@ from typing import Any
 
 from flou.engine import registry
 from flou.engine.charts import to_svg
-from flou.engine.result import Result, RiskResult
+from flou.engine.parameters import HIDDEN
+from flou.engine.result import Figure, Result, RiskResult
 from flou.engine.sense import MISSING
 from flou.engine.values import Proportion
 from flou.reporting.charts import senses_chart
 from flou.reporting.senses import Sense, five_senses
 from flou.reporting.table_section import TableSection, speaks_of_tables
 from flou.risk.micro.k_anonymity import KAnonymity
+from flou.risk.table.rule_result import RuleResult
 
 #: Keys shown in the internal list of the most exposed.
 _N_KEYS_SHOWN = 10
 #: Figures of tables that follow from the mechanism and the prior; others were counted in the true table. The share that
 #: is published as zero, times the headline, would be that of the true zeros: readers can count what is published.
 _EXPECTED = ("worst", "group", "equal")
+#: Figures that tell how large the population of a sample is.
+_SIZES = ("population", "sampling_fraction")
 #: Captions of the charts: the file as it came, the one a sample was drawn from, the release.
 _WHEN = ("Before protection", "Before the sample was drawn", "After protection")
 
@@ -70,15 +74,23 @@ class RiskSection(TableSection):
         return bool(self.tables) and not speaks_of_tables(pair.any)
 
     def _published(self, result: Result) -> bool:
-        """Whether it was measured on what is published: records behind tables are not."""
+        """Whether it was measured on what is published: records behind tables are not.
+
+        A rule counts the sensitive cells of the true table: the public is told that none of them is shown, or nothing.
+        """
+        if isinstance(result, RuleResult) and result.value > 0:
+            return False
         return not self.tables or (speaks_of_tables(result) and not self.figures_withheld)
 
     def risk_notes(self, pair: Pair) -> list[str]:
         """The remarks on a measure; those that do not hold of every file that was measured say of which."""
         found = {
-            self.words(name): [self.note(n) for n in result.notes if not (self.public and n.internal)]
+            self.words(name): self.notes(result.notes)
             for name, result in pair.each
+            if not (self.public and result is pair.frame)  # they count records of the frame
         }
+        if not found:
+            return []
         shared = [note for note in next(iter(found.values())) if all(note in notes for notes in found.values())]
         own = [
             f"{name}{self.words.colon} {note}" for name, notes in found.items() for note in notes if note not in shared
@@ -104,6 +116,8 @@ class RiskSection(TableSection):
         what follows from the mechanism and the prior: what was counted in the true table tells how many cells moved.
         """
         held = result.figures[name]
+        if name in _SIZES:
+            return False
         if speaks_of_tables(result):
             return isinstance(held, Proportion) and name in _EXPECTED
         if isinstance(held, Proportion):
@@ -112,9 +126,27 @@ class RiskSection(TableSection):
             return result.method == "attack_map"  # not measured, which the public may know
         return isinstance(held, int) and not isinstance(held, bool)
 
+    def _is_closed_frame(self, result: Result | None) -> bool:
+        """Whether a figure is of the file that a sample was drawn from: its size over that of the sample is secret."""
+        return self.public and result is not None and result.measured_on == "frame"
+
+    def _frame_figure(self, result: Result, value: Figure, name: str = "") -> str:
+        """For the public: shares that stand for many records, and that a smallest frequency meets what was asked for.
+
+        A count of the frame, or a bound on a share of its records, tells the size of the frame.
+        """
+        k, n = result.settings.get(name), result.figures.get("n_records")
+        if isinstance(value, Proportion) and isinstance(n, int) and not 0 < value * n < self.min_count:
+            return self.words.share(value)
+        if name in ("k", "l") and isinstance(k, int) and isinstance(value, int) and value >= k:
+            return f"≥ {self.words.number(k)}"
+        return self.words(HIDDEN)
+
     def _headline(self, result: Result | None) -> str:
         if result is None:
             return "–"
+        if self._is_closed_frame(result):
+            return self._frame_figure(result, result.headline)
         return self._share_of(result, result.value) if result.value_kind == "share" else self.words.number(result.value)
 
     def _share_of(self, result: Result, share: float) -> str:
@@ -127,6 +159,8 @@ class RiskSection(TableSection):
     def _interval(self, result: Result | None) -> str:
         if result is None or result.interval is None:
             return "–"
+        if self._is_closed_frame(result):
+            return self.words(HIDDEN)
         show = self.words.share if result.value_kind == "share" else self.words.number
         return f"{show(result.interval.low)} – {show(result.interval.high)}"
 
@@ -135,6 +169,8 @@ class RiskSection(TableSection):
         if value is None:
             unmeasured = result is not None and result.method == "attack_map"
             return self.words("not measured") if unmeasured else "–"
+        if result is not None and self._is_closed_frame(result):
+            return self._frame_figure(result, value, name)
         if name in ("k", "l") and result is not None and isinstance(value, int):
             return self.smallest(value, result.settings, name)
         if isinstance(value, Proportion) and result is not None:
@@ -152,6 +188,8 @@ class RiskSection(TableSection):
             for c, r in zip(captions, (pair.before, pair.frame, pair.after), strict=True)
             if getattr(r, "chart", None) is not None and isinstance(r, Result)
         ]
+        if self.public:  # a drawing is exact: heights of bars are fractions whose denominator is the size of the frame
+            drawn = [(c, r) for c, r in drawn if r is not pair.frame]
         if speaks_of_tables(pair.any):  # drawn to one scale, and from the true counts: for the office alone
             return [] if self.public else [(c, to_svg(_plot(r, self.words.language))) for c, r in drawn]
         min_count = self.min_count if self.public else 1

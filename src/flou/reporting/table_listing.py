@@ -36,6 +36,22 @@ class TableListing(Audience):
         data = self.release.data
         return data.tables if isinstance(data, TableSet) else (data,) if isinstance(data, Table) else ()
 
+    def published(self, column: str) -> bool:
+        """Whether a column is in the published file, or a dimension of a table."""
+        if not self.tables:
+            return super().published(column)
+        dims = {shown for table in self.tables for shown in table.columns}
+        return any(shown in (column, f"{column}@{shown.rpartition('@')[2]}") for shown in dims)
+
+    def is_closed(self, name: str) -> bool:
+        """What tables add up is published with them."""
+        return name not in self._added_up and super().is_closed(name)
+
+    @cached_property
+    def _added_up(self) -> set[str | None]:
+        weights = {table.weight_name for table in self.tables}
+        return weights | {t.value_name for t in self.published_tables if t.published_values is not None}
+
     @cached_property
     def published_tables(self) -> tuple[Table, ...]:
         """The same as the public gets them."""

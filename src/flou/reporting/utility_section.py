@@ -7,7 +7,7 @@ leads one to expect: what was observed is a count of true cells under another na
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +41,6 @@ class UtilitySection(TableSection):
         few = min(self.original.n_records, self.n_released) < self.min_count
         return [] if self.public and few else found
 
-    def comparison_settings(self, result: ComparisonResult) -> str:
-        """Parameters; the public does not see bounds that were chosen by the original."""
-        held = {k: "…" if self.public and isinstance(v, Mapping) else v for k, v in result.settings.items()}
-        return self.words.settings(held)
-
     def comparison_figures(self, result: ComparisonResult) -> Iterator[tuple[str, str]]:
         """Label and value of the headline and of each figure."""
         if self.public and self.tables:
@@ -76,7 +71,7 @@ class UtilitySection(TableSection):
         return number_text(value, "number", self.words) if isinstance(value, float) else str(value)
 
     def comparison_notes(self, result: ComparisonResult) -> list[str]:
-        return [self.note(n) for n in result.notes if not (self.public and n.internal)]
+        return self.notes(result.notes)
 
     def comparison_tables(self, result: ComparisonResult) -> Iterator[dict[str, Any]]:
         """The worst lines of each table, for the office alone."""

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from flou.describe.public_schema import schema_of_values
 from flou.describe.table.cells import Published
 from flou.engine.data import Kin
 from flou.engine.errors import DataError
@@ -84,6 +85,21 @@ def public_table(table: Table) -> Table:
     return replace(
         table, dims=dims, cells=cells, published=published, suppression=None, n_unlisted_zeros=0, trail=None, kin=Kin()
     )
+
+
+def told_of(table: Table) -> dict[str, Any]:
+    """What a published table says of its columns: nothing of categories that it does not list, nor of sums left out."""
+    shown: dict[str, set[str]] = {}
+    for dim in table.dims:
+        for column in dim.columns:
+            shown[column] = set(dim.labels[column].to_list()) - {dim.total}
+    columns = {*shown, *(column.rpartition("@")[0] for column in shown), table.weight_name or ""}
+    told: dict[str, Any] = {}
+    if table.schema is not None:
+        told["schema"] = schema_of_values(table.schema, columns, shown)
+    if table.published is not None and table.published.value is None:
+        told["value_name"] = None
+    return told
 
 
 def reasons(table: Table, words: Words | None = None) -> list[str]:

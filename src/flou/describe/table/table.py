@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from flou.describe.table.cells import Cells, Floats, Ints, Published
 from flou.describe.table.dimension import Dimension
-from flou.describe.table.seen import all_combinations, listed_cells, public_table, status_words, withheld
+from flou.describe.table.seen import all_combinations, listed_cells, public_table, status_words, told_of, withheld
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
@@ -313,7 +313,8 @@ class Table:
         shown = self.public() if self.released else self
         # the key of a cell with one person in it is that person's
         cells = shown.cells.with_changes(key=None)
-        return {**shown.__dict__, "cells": cells, "suppression": None, "trail": None, "kin": Kin()}
+        taken = {**shown.__dict__, "cells": cells, "suppression": None, "trail": None, "kin": Kin()}
+        return {**taken, **told_of(shown)} if self.released else taken
 
     def __repr__(self) -> str:
         if self._seen is not self:

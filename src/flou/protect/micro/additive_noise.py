@@ -179,7 +179,7 @@ class AdditiveNoise(Protection):
             n_negative = int((settled < 0).sum())  # NaN is not below
             if n_negative and float(np.min(held.values, where=held.known, initial=0.0)) >= 0:
                 text = "{column}: {n_negative} values became negative, where none was; give at_least = 0 if none may be"
-                notes.append(Note(text, {"column": held.column, "n_negative": n_negative}))
+                notes.append(Note(text, {"column": held.column, "n_negative": n_negative}, internal=True))
         if self._bounded:
             text = "{column}: noise is reflected at the bounds, so that the mean is kept only nearly"
             notes.append(Note(text, {"column": held.column}))

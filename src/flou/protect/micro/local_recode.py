@@ -73,7 +73,8 @@ class LocalRecode(Modelled):
         hidden = (levels == file.problem.heights).all(axis=1)
         if hidden.any():
             n_hidden = int(file.table.counts[hidden].sum())
-            notes.append(Note("{n_hidden} records show no key at all: each of theirs is *", {"n_hidden": n_hidden}))
+            text = "{n_hidden} records show no key at all: each of theirs is *"
+            notes.append(Note(text, {"n_hidden": n_hidden}, internal=True))
         if self.max_nodes < min(file.problem.n_nodes, MAX_OPTIMAL):
             text = "only the first {n} of {n_nodes} choices of levels were tried: raise max_nodes"
             notes.append(Note(text, {"n": self.max_nodes, "n_nodes": file.problem.n_nodes}, internal=True))

@@ -92,10 +92,10 @@ class MultiplicativeNoise(Protection):
         n_small = int((held.known & ~proven & ~zero).sum())
         if n_zero:
             text = "{column}: {n_zero} values are zero and stay so"
-            notes.append(Note(text, {"column": held.column, "n_zero": n_zero}))
+            notes.append(Note(text, {"column": held.column, "n_zero": n_zero}, internal=True))
         if n_small:
             text = "{column}: {n_small} values are so small beside the unit {unit} that rounding may undo their noise"
-            notes.append(Note(text, {"column": held.column, "n_small": n_small, "unit": unit}))
+            notes.append(Note(text, {"column": held.column, "n_small": n_small, "unit": unit}, internal=True))
         elif unit is not None:
             text = "{column}: values with their noise are rounded to multiples of {unit}, up as often as down"
             notes.append(Note(text, {"column": held.column, "unit": unit}))

@@ -17,7 +17,7 @@ def flags_nobody(measure: RiskMeasure, against: Microdata | None = None) -> Guar
     shown = measure.resolved("release").shown_settings()
     settings = {k: "…" if isinstance(v, Mapping) else v for k, v in shown.items()}
     values: dict[str, object] = {"method": measure.title, "settings": settings}
-    promise = Note("no record is flagged by {method} ({settings})", values)
+    promise = Note("no record is flagged by {method} ({settings})", values, method=measure.name())
     held = against if measure.compares_with == "original" else None
 
     def violations(after: Any) -> int:

@@ -269,7 +269,8 @@ class CellSuppression(TableProtection):
                     if how == "modular"
                     else "search: gauss, since the table has {n} cells, more than {most}"
                 )
-                out.append(Note(text, {"n": n, "most": MODULAR_CELLS}))
+                # cells that are shown as zero may not be listed: the number of all tells how many these are
+                out.append(Note(text, {"n": n, "most": MODULAR_CELLS}, internal=True))
             if not table.published.counted:  # type: ignore[union-attr]
                 out.append(Note("the counts are not published: the sums alone are protected"))
         return out

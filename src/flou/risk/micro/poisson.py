@@ -71,7 +71,11 @@ class PoissonRisk(RiskMeasure):
         "main", description='margins of the model, as in "sex + age * region"; main, two-way or search'
     )
     sampling_fraction: float | None = Field(
-        None, gt=0, le=1, description="share of the population in the file; default: by the weights, else all"
+        None,
+        gt=0,
+        le=1,
+        description="share of the population in the file; default: by the weights, else all",
+        json_schema_extra={"internal": True},  # of a sample it is the secret share
     )
     threshold: Share = Field(0.1, description="a record is at risk when its chance of re-identification is larger")
 

@@ -53,7 +53,11 @@ class PopulationUniqueness(RiskMeasure):
         "dankar", description="estimator, or the rule that chooses"
     )
     sampling_fraction: float | None = Field(
-        None, gt=0, le=1, description="share of the population in the file; default: by the weights, else all"
+        None,
+        gt=0,
+        le=1,
+        description="share of the population in the file; default: by the weights, else all",
+        json_schema_extra={"internal": True},  # of a sample it is the secret share
     )
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:

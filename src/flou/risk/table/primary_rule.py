@@ -62,6 +62,7 @@ class PrimaryRule(RiskMeasure):
     """A rule that finds sensitive cells. A subclass implements `sensitive`; `measure` counts what it finds."""
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
+    sensitivity_rule: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {
         "value": "low",
         "n_sensitive": "either",

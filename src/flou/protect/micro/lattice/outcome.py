@@ -110,9 +110,9 @@ def suppression_notes(n_suppressed: int, dropped: Flags) -> tuple[Note, ...]:
     if dropped.any():
         text = "{n_suppressed} records were suppressed; together they do not meet the models, so they were dropped"
         return (Note(text, {"n_suppressed": n_suppressed}, internal=True),)
-    # anybody can count the records without keys
+    # in the file itself anybody can count them; but a later step may draw a sample, or drop records
     text = "{n_suppressed} records were suppressed: every key of theirs is null"
-    return (Note(text, {"n_suppressed": n_suppressed}),) if n_suppressed else ()
+    return (Note(text, {"n_suppressed": n_suppressed}, internal=True),) if n_suppressed else ()
 
 
 def granularity(file: KeyFile, shares: np.ndarray[Any, np.dtype[np.float64]]) -> float:

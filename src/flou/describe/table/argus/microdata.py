@@ -139,6 +139,7 @@ def write_argus_microdata(
     rows = native.collect(data.frame)
     fields = [_field(data, rows[c], holding, separator) for c in _written(data, holding)]
     hierarchies: dict[Path, str] = {}
+    told = data.public().told_schema() if data.released else data.schema
     position = 1
     placed: list[tuple[Variable, list[str]]] = []
     for variable, texts in fields:
@@ -146,7 +147,7 @@ def write_argus_microdata(
         if separator is None:
             changes["position"] = position
             position += changes["width"] + 1
-        hierarchy = data.schema.hierarchies.get(variable.name)
+        hierarchy = told.hierarchies.get(variable.name)
         if hierarchy is not None and hierarchy.table:
             file = target.with_name(f"{target.stem}_{file_name(variable.name)}.hrc")
             hierarchies[file] = hrc_text(lines_of_hierarchy(hierarchy), lead)

@@ -319,7 +319,10 @@ def test_no_hidden_name_is_pickled(of_records: tuple[Done, Path], name: str) -> 
 
 def test_combinations_that_are_possible_are_those_of_shown_values(folder_of_records: Path) -> None:
     """Three communes and five ages are shown; the schema lists 137 communes more."""
-    for language, words in (("en", "15 complete ones are possible"), ("fr", "15 combinaisons complètes sont possibles")):
+    for language, words in (
+        ("en", "15 complete ones are possible"),
+        ("fr", "15 combinaisons complètes sont possibles"),
+    ):
         assert words in _text(folder_of_records / f"report.{language}.html")
 
 

@@ -306,22 +306,12 @@ class Microdata:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
         schema = self.schema.without(hidden)
-        if self.released and not self.is_lazy:
+        if self.released and not self.is_lazy:  # rows in an engine are read when they are described
             schema = shown_schema(schema, frame)
         made = self._with(entered=self._entered.with_frame(frame), schema=schema, kin=Kin())
-        made._cache.update({k: v for k, v in self._cache.items() if k == "n"} | {"is public": self.released})
+        made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
         self._cache["public"] = made
         return made
-
-    def told_schema(self) -> Schema:
-        """The schema, and of what is published no value that is not shown; rows in an engine are read for it."""
-        if not (self._cache.get("is public") and self.is_lazy):
-            return self.schema
-        if "told" not in self._cache:
-            with self.watched():
-                self._cache["told"] = shown_schema(self.schema, self.frame)
-        told: Schema = self._cache["told"]
-        return told
 
     def to_frame(self, *, reveal: bool = False) -> Any:
         """The rows in the type they came as. Of a release: what would be published, unless `reveal`."""

@@ -11,6 +11,7 @@ import polars as pl
 from flou.describe.identifying.scan import scan
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
+from flou.describe.public_schema import told_schema
 from flou.describe.schema import ColumnType, Role, Schema
 from flou.engine import native
 from flou.engine.values import codes_in, text_of
@@ -71,7 +72,7 @@ class Overview:
 
 def overview(data: Microdata) -> Overview:
     """Describe a file in two passes: one over its columns, one over its keys."""
-    schema, told = data.frame.collect_schema(), data.told_schema()
+    schema, told = data.frame.collect_schema(), told_schema(data)
     exprs: list[nw.Expr] = [nw.len().alias("n")]
     for i, name in enumerate(data.columns):
         exprs += [

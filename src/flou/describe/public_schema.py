@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flou.describe.hierarchy import ROOT, Hierarchy
 from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.values import distinct, text_of
+
+if TYPE_CHECKING:
+    from flou.describe.microdata import Microdata
 
 #: Fields of a schema that say something of single columns.
 _BY_COLUMN = ("types", "not_applicable", "undetermined", "modalities", "hierarchies", "labels", "value_labels")
@@ -29,6 +32,15 @@ def shown_schema(schema: Schema, frame: native.Frame) -> Schema:
     named |= {c for rule in schema.incoherent for c in rule}
     values = {c: {text_of(v) for v in _values(frame, c)} for c in columns if c in named}
     return schema_of_values(schema, columns, values)
+
+
+def told_schema(data: Microdata) -> Schema:
+    """The schema; of rows in an engine that would be published without the values that none of them shows."""
+    is_public = data.released and data.kin.original is None  # what is published knows of no original
+    if not (is_public and data.is_lazy):
+        return data.schema
+    with data.watched():
+        return shown_schema(data.schema, data.frame)
 
 
 def _values(frame: native.Frame, column: str) -> list[object]:

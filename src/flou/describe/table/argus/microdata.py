@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 from flou.describe.microdata import Microdata
+from flou.describe.public_schema import told_schema
 from flou.describe.table.apriori_rows import read_text
 from flou.describe.table.argus.hrc import LEAD, hierarchy_of, hrc_text, lines_of_hierarchy, plain_code
 from flou.describe.table.argus.rda import Rda, Variable, paths_for, rda_text, read_rda
@@ -139,7 +140,7 @@ def write_argus_microdata(
     rows = native.collect(data.frame)
     fields = [_field(data, rows[c], holding, separator) for c in _written(data, holding)]
     hierarchies: dict[Path, str] = {}
-    told = data.public().told_schema() if data.released else data.schema
+    told = told_schema(data.public()) if data.released else data.schema
     position = 1
     placed: list[tuple[Variable, list[str]]] = []
     for variable, texts in fields:

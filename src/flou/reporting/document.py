@@ -2,7 +2,8 @@
 
 The internal version has everything a methodologist and a data protection officer need to sign. The
 public version describes the released file and how it was protected; it shows no figure of the original,
-no key, and no count below the policy's threshold. Neither holds a script, a date or a link outside.
+no key, no count below the policy's threshold, and no two numbers that give a secret one.
+Neither holds a script, a date or a link outside.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -143,9 +144,10 @@ def test_twenty_keys_are_nulled_in_time() -> None:
 
 def test_ids_are_checked_where_rows_are_divided() -> None:
     frame = pl.DataFrame({"id": [1, 1, *range(2, 10)], "a": ["x"] * 9 + ["y"], "b": [1] * 10})
-    people = flou.Microdata(frame.lazy(), keys=["a", "b"], id="id")
+    people = flou.Microdata(frame.with_columns(id=pl.int_range(10)).lazy(), keys=["a", "b"], id="id")
+    repeated = people.with_frame(nw.from_native(frame.lazy()))  # an engine whose rows changed since
     with pytest.raises(DataError, match="1 are repeated"):
-        P.LocalSuppression(k=3, search="quick").protect(people, secret=1)
+        P.LocalSuppression(k=3, search="quick").protect(repeated, secret=1)
 
 
 def test_a_quality_that_is_no_number_is_refused() -> None:

@@ -22,6 +22,7 @@ from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, SecretError
 from flou.engine.randomness import keyed_hash
 from flou.engine.secret import Secret
+from flou.engine.several_rows import refuse_several_rows
 from flou.engine.values import text_of
 
 #: Where the keys stand; never shown.
@@ -46,6 +47,7 @@ def record_keys(people: Microdata, *, secret: Secret | int | None = None, stored
     """
     if not isinstance(people, Microdata):
         raise ParameterError(f"record_keys takes Microdata, not {type(people).__name__}: flou.Microdata(frame, id=…).")
+    refuse_several_rows(people, "record_keys")
     if (secret is None) == (stored is None):
         raise ParameterError(
             "record_keys takes secret= (lasting keys from the role id) or stored= (a column of keys drawn once), one "

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from flou.engine.errors import DataError, KeySpaceTooLargeError, listed
 from flou.engine.keys import Codes, KeyTable, pack
 from flou.engine.parameters import Scalar
+from flou.engine.sense import STRICT, Missing
 from flou.engine.values import text_of
 
 #: Cells that a dense array may have: 400 MB of 32-bit counts.
@@ -161,6 +162,15 @@ class KeySpace:
                 hit &= (self.keys.codes[:, self.keys.columns.index(column)] == code) if code is not None else False
             bad |= hit
         return bad
+
+    def persons(self, missing: Missing) -> NDArray[np.int64]:
+        """How many persons have each key, to be added up over the keys that agree in the sense `missing`."""
+        if self.keys.people is not None and self.free and missing != STRICT:
+            raise DataError(
+                f"A person with several rows may have several keys that agree, and would count twice with missing = "
+                f"{missing!r}. Count with missing = {STRICT!r}, or give each person one row."
+            )
+        return self.keys.persons
 
     def refuse_incoherent(self, bad: NDArray[np.bool_]) -> None:
         """Records without a coherent completion are an error that lists their keys."""

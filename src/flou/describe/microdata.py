@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from flou.describe.check import check_frame, check_values, check_weight
 from flou.describe.public_schema import shown_schema
 from flou.describe.schema import Schema, given_schema
+from flou.describe.unique_ids import id_problems
 from flou.describe.units import published_owners, unit_ids
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
@@ -204,9 +205,9 @@ class Microdata:
         return found
 
     def _check_values(self) -> None:
-        """Weights, modalities and hierarchies against what was declared."""
+        """Ids, weights, modalities and hierarchies against what was declared."""
         problems = [] if self.schema.weight is None else self._weight_range()[1]
-        check_values(self.frame, self.schema, problems)
+        check_values(self.frame, self.schema, [*id_problems(self.frame, self.schema), *problems])
 
     def _weight_range(self) -> tuple[float, list[str]]:
         """The smallest weight and what is wrong with the weights: one pass, remembered."""
@@ -236,7 +237,7 @@ class Microdata:
             if self.schema.weight is not None:
                 self.lowest_weight()
             with self.watched():
-                self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight)
+                self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight, self.schema.person)
         table: KeyTable = self._cache[wanted]
         return table
 

@@ -4,6 +4,8 @@ Roles: *identifiers* name a person directly and never leave; what is *not releas
 *id* is the internal unit number that randomness hangs on; *keys* are the quasi-identifiers; *sensitive* is
 what must not be learnt; *weight*, *household* and *strata* describe the survey; *others* may leave as they are.
 A column may be key and stratum at once. What has no role was never looked at, and no policy releases it.
+An id stands in one row unless `rows_per_person` says that a person may have several; then methods count persons,
+or refuse.
 
 Missing values are of two kinds (Saoud): `not_applicable` codes are categories of their own; null, and
 the codes in `undetermined`, may stand for any valid value.
@@ -76,6 +78,9 @@ class Schema(Parameters):
     scan: dict[str, str] = Field({}, description="why a column that looks as if it named people may be released")
     title: Label = Field({}, description="what the file is, by language")
     unlisted: Literal["keep", "refuse"] = Field("keep", description="what to do with columns that are not named")
+    rows_per_person: Literal["one", "several"] = Field(
+        "one", description="whether each id stands in one row, or a person may have several"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -147,6 +152,11 @@ class Schema(Parameters):
     def declared(self) -> tuple[str, ...]:
         """Every column that has a role here."""
         return tuple(dict.fromkeys(c for name in FIELD_OF_ROLE.values() for c in self._columns_of(name)))
+
+    @property
+    def person(self) -> str | None:
+        """The column by which persons are counted, where they may have several rows."""
+        return self.id if self.rows_per_person == "several" else None
 
     @property
     def declared_modalities(self) -> dict[str, tuple[Scalar, ...]]:

@@ -24,7 +24,7 @@ _WORDS = {
     "modalities": "modalities", "values": "value_labels", "hierarchy": "hierarchies",
     "scan": "scan",
 }  # fmt: skip
-_SECTIONS = ("title", "columns", "incoherent", "unlisted")
+_SECTIONS = ("title", "columns", "incoherent", "unlisted", "rows_per_person")
 
 
 def read_schema(path: str | PathLike[str]) -> Schema:
@@ -60,7 +60,7 @@ def _from_table(table: dict[str, Any], folder: Path) -> Schema:
     if problems:
         raise SchemaError(paragraphs("Problems:", problems))
     fields.update({n: fields[n][0] for n in SINGLE if n in fields})
-    rest = {w: table[w] for w in ("title", "incoherent") if w in table}
+    rest = {w: table[w] for w in ("title", "incoherent", "rows_per_person") if w in table}
     # what the file does not name was never looked at, so it is refused unless the file says otherwise
     return Schema(**fields, **rest, unlisted=table.get("unlisted", "refuse"))
 
@@ -87,6 +87,8 @@ def write_schema(schema: Schema, path: str | PathLike[str], *, overwrite: bool) 
     table: dict[str, Any] = {"unlisted": schema.unlisted}
     if schema.title:
         table["title"] = dict(schema.title)
+    if schema.rows_per_person == "several":
+        table["rows_per_person"] = "several"
     table["columns"] = columns
     if schema.incoherent:
         table["incoherent"] = [dict(r) for r in schema.incoherent]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from flou.describe.unique_ids import all_differ
 from flou.engine import native
 from flou.engine.errors import DataError, LazyInputError
+from flou.engine.several_rows import refuse_several_rows
 
 if TYPE_CHECKING:
     from flou.describe.microdata import Microdata
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 def unit_ids(data: Microdata) -> NDArray[np.generic]:
     """The role `id`, or for rows in memory their place in an order by content."""
+    refuse_several_rows(data, "A draw by id")
     if data.schema.id is not None:
         return declared_ids(native.collect(data.frame.select(data.schema.id))[data.schema.id])
     if data.is_lazy:
@@ -35,27 +39,12 @@ def published_owners(data: Microdata) -> NDArray[np.generic]:
 def declared_ids(held: pl.Series) -> NDArray[np.generic]:
     """The ids of the role `id`, once it is sure that they tell all units apart."""
     n_null = held.null_count()
-    if n_null or not _all_differ(held):
+    if n_null or not all_differ(nw.from_native(held.to_frame(), eager_only=True), held.name):
         raise DataError(
             f"The id {held.name!r} must be unique and never null: {n_null:,} are null, "
             f"{len(held) - held.n_unique():,} are repeated."
         )
     return held.to_numpy()
-
-
-def _all_differ(held: pl.Series) -> bool:
-    """Whether no value occurs twice; of whole numbers that span little, by ticking them off."""
-    if not held.dtype.is_integer() or not len(held):
-        return held.n_unique() == len(held)
-    low, high = int(held.min()), int(held.max())  # type: ignore[arg-type]
-    if high - low >= 8 * len(held):
-        return held.n_unique() == len(held)
-    numbers = held.to_numpy()
-    if bool((numbers[1:] > numbers[:-1]).all()):
-        return True
-    seen = np.zeros(high - low + 1, dtype=np.bool_)
-    seen[numbers - low] = True
-    return int(seen.sum()) == len(held)
 
 
 def ids_by_content(rows: pl.DataFrame) -> NDArray[np.int64]:

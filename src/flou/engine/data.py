@@ -99,6 +99,11 @@ class Data(Protocol):
     def tabulated(self, tables: Sequence[Any], *, secret: Any, stored: str | None) -> Any: ...
 
 
+def has_several_rows(data: object) -> bool:
+    """Whether a person may have several rows in a file: then records are not persons."""
+    return getattr(getattr(data, "schema", None), "rows_per_person", "one") == "several"
+
+
 def data_kind(data: object) -> DataKind | None:
     """The kind of data an object is, by its class alone: nothing is counted to find out."""
     kind: DataKind | None = getattr(type(data), "data_kind", None)

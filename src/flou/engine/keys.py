@@ -22,7 +22,7 @@ from flou.engine.values import distinct
 
 Codes = NDArray[np.int32]
 
-_COUNT, _UNITS = "__flou_count", "__flou_units"
+_COUNT, _UNITS, _PEOPLE = "__flou_count", "__flou_units", "__flou_people"
 #: Weights are added up in units of so small a part of one: integers give the same sum in any order of the rows.
 WEIGHT_UNIT = 2.0**-30
 #: What weights may add up to: more than there are people, and as much as 64 bits hold in that unit.
@@ -31,12 +31,22 @@ MAX_WEIGHT = 2.0**33
 
 @dataclass(frozen=True, eq=False)
 class KeyTable:
-    """Distinct keys as integer codes, with the number of records and the sum of weights of each."""
+    """Distinct keys as integer codes, with the number of records and the sum of weights of each.
+
+    Where a person may have several rows, the weights are those of persons.
+    """
 
     columns: tuple[str, ...]
     frame: pl.DataFrame
     counts: NDArray[np.int64]
     weights: NDArray[np.float64] | None
+    #: The distinct persons of each key, where a person may have several rows; None where each record is a person.
+    people: NDArray[np.int64] | None = None
+
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """How many persons have each key: what hides them, however many rows they have."""
+        return self.counts if self.people is None else self.people
 
     @property
     def n_keys(self) -> int:
@@ -68,7 +78,8 @@ class KeyTable:
         """The same keys in the order of their values, whatever the engine gave them in."""
         order = np.lexsort(self.codes.T[::-1])
         weights = None if self.weights is None else self.weights[order]
-        made = KeyTable(self.columns, self.frame[order], self.counts[order], weights)
+        people = None if self.people is None else self.people[order]
+        made = KeyTable(self.columns, self.frame[order], self.counts[order], weights, people)
         made.__dict__["_factors"] = (self.categories, self._factors[1][:, order])
         return made
 
@@ -82,6 +93,8 @@ class KeyTable:
 
     def marginal(self, columns: Sequence[str]) -> tuple[KeyTable, NDArray[np.intp]]:
         """The distinct keys of fewer columns, and the place of each key of this table among them."""
+        if self.people is not None:
+            raise DataError("Persons with several rows may have several keys: they do not add up over keys.")
         chosen = [self.columns.index(c) for c in columns]
         packed = pack(self.codes[:, chosen], [len(self.categories[j]) for j in chosen])
         place, first = _numbered(packed)
@@ -112,11 +125,16 @@ def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.i
     return number[packed], seen[present]
 
 
-def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None = None) -> KeyTable:
+def count_keys(
+    frame: native.Frame, columns: Sequence[str], weight: str | None = None, person: str | None = None
+) -> KeyTable:
     """Group the rows by `columns` in their engine; nulls form keys of their own.
 
-    The weights are neither null nor negative and add up to less than `MAX_WEIGHT`.
+    The weights are neither null nor negative and add up to less than `MAX_WEIGHT`. Where a column says whose row each
+    row is, persons are counted beside the records.
     """
+    if person is not None:
+        return _count_persons(frame, columns, weight, person)
     names = list(dict.fromkeys(columns))
     if weight is not None:
         units = (nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64)
@@ -135,6 +153,27 @@ def count_keys(frame: native.Frame, columns: Sequence[str], weight: str | None =
         frame=grouped.select(names),
         counts=counts,
         weights=None if weight is None else grouped[_UNITS].to_numpy().astype(np.float64) * WEIGHT_UNIT,
+    )
+
+
+def _count_persons(frame: native.Frame, columns: Sequence[str], weight: str | None, person: str) -> KeyTable:
+    """The same with each person once a key, of his weights there the smallest: fewer people hide him."""
+    names = list(dict.fromkeys(columns))
+    figures, sums = [nw.len().cast(nw.Int64).alias(_COUNT)], [nw.col(_COUNT).sum(), nw.len().alias(_PEOPLE)]
+    if weight is not None:
+        units = (nw.col(weight).cast(nw.Float64) / WEIGHT_UNIT).round().cast(nw.Int64)
+        frame = frame.with_columns(units.alias(_UNITS))
+        figures.append(nw.col(_UNITS).min())
+        sums.append(nw.col(_UNITS).sum())
+    each = frame.group_by(*names, person).agg(*figures)
+    sums = [figure.cast(nw.Int64) for figure in sums]
+    grouped = native.collect(each.group_by(*names).agg(*sums) if names else each.select(*sums))
+    counts = grouped[_COUNT].fill_null(0).to_numpy().astype(np.int64)
+    if counts.sum() == 0:
+        raise DataError("The file has no records: there is nothing to count.")
+    weights = None if weight is None else grouped[_UNITS].to_numpy().astype(np.float64) * WEIGHT_UNIT
+    return KeyTable(
+        tuple(columns), grouped.select(names), counts, weights, grouped[_PEOPLE].to_numpy().astype(np.int64)
     )
 
 

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchem
 
 from flou.engine import native, registry
 from flou.engine.comparison import ComparisonResult
-from flou.engine.data import Data, DataKind, data_kind
+from flou.engine.data import Data, DataKind, data_kind, has_several_rows
 from flou.engine.errors import DataError, ParameterError, did_you_mean
 from flou.engine.owners import Owners
 from flou.engine.parameters import Parameters, as_tuple, is_secret
@@ -27,6 +27,7 @@ from flou.engine.result import MeasuredOn, Result, RiskResult
 from flou.engine.secret import Secret
 from flou.engine.sense import STRICT, Missing
 from flou.engine.series import Series
+from flou.engine.several_rows import COUNTED_BY_PERSON, refuse_several_rows
 from flou.engine.values import plain_lists
 
 R = TypeVar("R", bound=RiskResult)
@@ -55,6 +56,8 @@ class Method(Parameters):
     #: Whether it is a rule on sensitive cells. Whoever knows its parameters gets closer bounds on suppressed cells, so
     #: the public reads them only where the policy says so.
     sensitivity_rule: ClassVar[bool] = False
+    #: Whether it counts persons where they may have several rows, or counts nobody; all others refuse such files.
+    allows_several_rows: ClassVar[bool] = False
 
     @classmethod
     def name(cls) -> str:
@@ -97,6 +100,7 @@ class Method(Parameters):
             raise DataError(
                 f"{type(self).__name__} works on {' or '.join(self.takes)}, not on {type(inner).__name__}. {hint}"
             )
+        refuse_several_rows(inner, type(self).__name__, counts_persons=self.allows_several_rows)
         return inner
 
 
@@ -136,7 +140,9 @@ class RiskMeasure(Method):
             raise ParameterError(f"{type(self).__name__} {_AGAINST[self.compares_with]}")
         if counts is not None and not self.uses_counts:
             raise ParameterError(f"{type(self).__name__} does not take counts=.")
-        on: MeasuredOn = "release" if as_release or not self.has_sense else measured_on(accepted)
+        # persons with several rows are counted in the strict sense alone
+        strict = as_release or not self.has_sense or has_several_rows(accepted)
+        on: MeasuredOn = "release" if strict else measured_on(accepted)
         resolved = self.resolved(on)
         with native.engine_errors():
             result = resolved._measure(accepted, None if against is None else self._accept(against), counts)
@@ -202,6 +208,8 @@ class RiskMeasure(Method):
 
     def _result(self, data: Any, kind: type[R] = RiskResult, **found: Any) -> R:  # type: ignore[assignment]
         """A result with what every measure says in the same way."""
+        if has_several_rows(data):
+            found["notes"] = (*found.get("notes", ()), COUNTED_BY_PERSON)
         return kind(
             method=self.name(),
             title=self.title,

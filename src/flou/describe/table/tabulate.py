@@ -38,6 +38,7 @@ from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.native.grouping import group_sets, largest_rows
 from flou.engine.progress import tell
+from flou.engine.several_rows import refuse_several_rows
 
 HOLDER, _ABSOLUTE = f"{native.RESERVED}holder", f"{native.RESERVED}absolute"
 
@@ -82,6 +83,7 @@ def tabulate_many(data: Microdata, tables: Sequence[Any] | Mapping[str, Any], **
 
 def _tabulated(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
     """The tables, grouped by what they need of the records: tables of the same sums share one pass."""
+    refuse_several_rows(data, "A table")
     made: dict[int, Table] = {}
     # tables that are published together are read together: a rule may tie a column of one to a column of another
     shown = {column for spec in specs for dim in spec.dims for column in dim.columns}

@@ -11,6 +11,7 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
+from flou.engine.data import has_several_rows
 from flou.engine.errors import GuaranteeBrokenError, Infeasible, ParameterError
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Claim, Measure, Protection
@@ -34,6 +35,7 @@ class DropIdentifiers(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of identifiers"
+    allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = (
         "records",
         "untouched columns",
@@ -64,6 +66,7 @@ class DropRecords(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of records"
+    allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("untouched columns",)
 
     measure: Measure = Field(description="the risk measure whose flagged records go")
@@ -107,7 +110,9 @@ class DropRecords(Protection):
             current = left
         dropped = total - result.keys.n_records
         return Outcome(
-            current, guarantees=(flags_nobody(self.measure, against),), figures={"n_dropped": dropped, "rounds": rounds}
+            current,
+            guarantees=(flags_nobody(self.measure, against, several=has_several_rows(data)),),
+            figures={"n_dropped": dropped, "rounds": rounds},
         )
 
     def _infeasible(self, dropped: int, total: int, rounds: int) -> Infeasible:

@@ -10,15 +10,26 @@ from flou.engine.guarantee import Guarantee
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 
+#: The promise where a person may have several rows.
+_BY_PERSON = (
+    "no record is flagged by {method} ({settings}), which counts persons; that somebody knows several rows of one "
+    "person is not covered"
+)
 
-def flags_nobody(measure: RiskMeasure, against: Microdata | None = None) -> Guarantee:
-    """Measured on the output; `against` is the step's input where the measure compares with an original."""
+
+def flags_nobody(measure: RiskMeasure, against: Microdata | None = None, *, several: bool = False) -> Guarantee:
+    """Measured on the output; `against` is the step's input where the measure compares with an original.
+
+    `several` says that a person may have several rows: the measure counts persons then.
+    """
     # a mapping lists values of the original, which a promise to the public does not name
     shown = measure.resolved("release").shown_settings()
     settings = {k: "…" if isinstance(v, Mapping) else v for k, v in shown.items()}
     values: dict[str, object] = {"method": measure.title, "settings": settings}
-    promise = Note("no record is flagged by {method} ({settings})", values, method=measure.name())
     held = against if measure.compares_with == "original" else None
+
+    text = "no record is flagged by {method} ({settings})"
+    promise = Note(_BY_PERSON if several else text, values, method=measure.name())
 
     def violations(after: Any) -> int:
         return measure.measure(after, against=held).n_flagged

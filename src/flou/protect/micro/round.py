@@ -37,6 +37,7 @@ class Round(Protection):
 
     reference: ClassVar[str] = "willenborg2001"
     title: ClassVar[str] = "rounding"
+    allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 
     columns: Columns = Field(description="numeric columns to round")

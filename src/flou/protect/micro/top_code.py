@@ -31,6 +31,7 @@ class _OneSided(Protection):
     """What top and bottom coding share; `_side` is +1 or -1."""
 
     reference: ClassVar[str] = "hundepool2012"
+    allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = (
         "records",
         "untouched columns",

@@ -16,14 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine import native
+from flou.describe.unique_ids import count_persons
 from flou.engine.charts import Look, bars
 from flou.engine.errors import DataError, KeySpaceTooLargeError, ParameterError
 from flou.engine.keys import KeyTable
@@ -32,7 +31,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs, Share
 from flou.engine.result import RiskResult
 from flou.engine.sense import Missing
-from flou.engine.values import Proportion, codes_in, percent, settings_text
+from flou.engine.values import Proportion, percent, settings_text
 from flou.engine.words import Words
 from flou.risk.attacks import ATTACKS, AttackKind, AttackName
 from flou.risk.micro.closeness import TCloseness
@@ -40,6 +39,7 @@ from flou.risk.micro.diversity import LDiversity
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.micro.presence import Presence
 from flou.risk.micro.setting import require_keys, sensitive_columns
+from flou.risk.micro.sole_values import count_alone
 
 if TYPE_CHECKING:
     import altair as alt
@@ -117,6 +117,7 @@ class AttackMap(RiskMeasure):
 
     reference: ClassVar[str] = "benfredj2017"
     title: ClassVar[str] = "assessment by attack"
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
         "identity": "low",
@@ -206,7 +207,7 @@ class AttackMap(RiskMeasure):
         """Put one attack to the file: its line, and which keys it reaches where it goes by keys."""
         if attack.name == "amounts":
             return _amounts(attack, data), None
-        if attack.name == "identity" and self.k > keys.n_records:
+        if attack.name == "identity" and self.k > count_persons(data, keys):
             return Line(attack, "the file has fewer records than k", 1.0), np.ones(keys.n_keys, dtype=np.int64)
         why = self._missing(attack, data, against)
         if why is not None:
@@ -281,25 +282,14 @@ def _short(measure: RiskMeasure) -> str:
 def _amounts(attack: AttackKind, data: Microdata) -> Line:
     """Columns that would be published beside the keys, and the share of records that are alone with a value of one."""
     known = {*data.schema.keys, *data.schema.hidden}
-    shares = {c: _alone(data, c) / data.n_records for c in data.columns if c not in known}
+    holder, holders = (data.schema.person, "person") if data.schema.person else (None, "record")
+    shares = {c: count_alone(data, c, holder) / data.n_records for c in data.columns if c not in known}
     if not shares:
         return Line(attack, "no column but keys", 0.0)
     worst = max(shares, key=lambda c: shares[c])
     if not shares[worst]:
-        return Line(attack, "no value that one record alone has", 0.0)
-    return Line(attack, f"values that one record alone has: {worst}", shares[worst])
-
-
-def _alone(data: Microdata, column: str) -> int:
-    """The number of values of a column that occur once; codes that are not applicable are no values."""
-    count = f"{native.RESERVED}n"
-    rows = data.frame.select(column).drop_nulls()
-    codes = codes_in(rows.collect_schema()[column], data.schema.not_applicable.get(column, ()))
-    if codes:
-        rows = rows.filter(~nw.col(column).is_in(codes))
-    held = rows.group_by(column).agg(nw.len().cast(nw.Int64).alias(count))
-    single = held.filter(nw.col(count) == 1).select(nw.len().cast(nw.Int64).alias(count))
-    return int(native.collect(single).item())
+        return Line(attack, f"no value that one {holders} alone has", 0.0)
+    return Line(attack, f"values that one {holders} alone has: {worst}", shares[worst])
 
 
 def attack_chart(result: RiskResult, look: Look) -> alt.Chart:

@@ -47,6 +47,7 @@ class AttackerRisk(RiskMeasure):
     reference: ClassVar[str] = "elemam2013"
     title: ClassVar[str] = "attacker models"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": "low"}
     has_sense: ClassVar[bool] = True
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
@@ -120,4 +121,4 @@ class AttackerRisk(RiskMeasure):
         if self.population == "table":
             return keys, people, 1.0 / people
         # the mean of 1/F is more than one over the mean of F
-        return keys, people, expected_inverse(keys.counts, people)
+        return keys, people, expected_inverse(keys.persons, people)

@@ -10,6 +10,10 @@ A class is made of the records that show the very same key. Its l is
 An undetermined sensitive value could be any, also the one that the class is full of: by default it is
 counted with the most frequent value of its class, which is the least diverse that it could be.
 
+Where a person may have several rows, persons are counted. A person may then show several values; each is taken to show
+one of them, in the way that leaves the class least diverse. `distinct` is then the fewest values that, by their counts,
+could be those of everybody in the class.
+
 It answers homogeneity (distinct) and, for recursive and entropy, what is left when an intruder rules values
 out. It does not answer skewness (a class where an illness is ten times as frequent as elsewhere can be
 diverse) nor similarity (gastric ulcer, gastritis and stomach cancer are three values); group the values
@@ -55,6 +59,7 @@ class LDiversity(ClassMeasure):
     reference: ClassVar[str] = "machanavajjhala2007"
     title: ClassVar[str] = "l-diversity"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"l": ("<=", 1)}
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "l": "high"}
 
     l: Number = Field(ge=1, description="smallest diversity that a class must have")  # noqa: E741
@@ -161,6 +166,8 @@ def reached(classes: SensitiveClasses, kind: Kind, c: float, missing: str) -> Fl
     """The l that each class reaches."""
     place, count = _ranked(classes, missing)
     n = classes.keys.n_keys
+    if classes.keys.people is not None:
+        place, count = _one_value_each(place, count, classes.sizes)
     if kind == "distinct":
         return np.bincount(place, minlength=n).astype(np.float64)
     if kind == "entropy":
@@ -173,6 +180,19 @@ def reached(classes: SensitiveClasses, kind: Kind, c: float, missing: str) -> Fl
     left = classes.sizes[place] - (before - before[first][place])
     met = largest[place] < c * left
     return np.maximum(np.bincount(place, met, n), 1.0)
+
+
+def _one_value_each(place: Ints, count: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """The counts as if each person showed one of his values: of all ways to choose them, the least diverse.
+
+    Persons go to the most frequent value as far as there are any, what is left of them to the next, and so on. Any
+    choice of one value a person is at least as diverse, by every kind; who has all values himself adds no diversity.
+    """
+    first = np.concatenate([[True], place[1:] != place[:-1]])
+    before = np.cumsum(count) - count
+    before -= before[first][np.cumsum(first) - 1]
+    left = np.clip(sizes[place] - before, 0, count)
+    return place[left > 0], left[left > 0]
 
 
 def _ranked(classes: SensitiveClasses, missing: str) -> tuple[Ints, Ints]:

@@ -27,11 +27,12 @@ Counts = NDArray[np.int64]
 
 
 def count_frequencies(space: KeySpace, missing: Missing) -> Counts:
-    """The frequency of each key of the table."""
+    """The frequency of each key of the table: records, or persons where they may have several rows."""
     space.check_declared()
     space.refuse_incoherent(space.violating())
+    persons = space.persons(missing)
     if missing not in ("optimistic", "pessimistic") or not space.free:
-        return add_up(space, space.keys.counts, missing)
+        return add_up(space, persons, missing)
     if not space.is_dense:
         from flou.risk.micro import wide  # compiled loops, loaded only when they are needed
 

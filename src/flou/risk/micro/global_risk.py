@@ -49,6 +49,7 @@ class GlobalRisk(RiskMeasure):
     title: ClassVar[str] = "global risk"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     flag_figures: ClassVar[tuple[str, ...]] = ("below_k", "n_at_risk")
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "below_k": "low"}
     has_sense: ClassVar[bool] = True
 
@@ -60,7 +61,7 @@ class GlobalRisk(RiskMeasure):
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         require_sampling_weights(data)
         space = key_space(data)
-        n = space.keys.n_records
+        n, several = space.keys.n_records, space.keys.people is not None
         risks = find_risks(space, self.counted_sense)
         frequencies = count_frequencies(space, self.counted_sense)
         expected, highest = summarise(risks, space.keys.counts)
@@ -75,7 +76,12 @@ class GlobalRisk(RiskMeasure):
             data,
             value=expected / n,
             value_label="expected share of records re-identified",
-            interval=Interval(max(0.0, (expected - spread) / n), min(1.0, (expected + spread) / n)),
+            interval=None
+            if several
+            else Interval(max(0.0, (expected - spread) / n), min(1.0, (expected + spread) / n)),
+            no_interval="the rows of a person are right or wrong together, which the interval does not know"
+            if several
+            else "",
             figures={
                 "expected": expected,
                 "highest": highest,
@@ -92,7 +98,7 @@ class GlobalRisk(RiskMeasure):
                 "n_keys": "distinct keys",
                 "n_records": "records",
             },
-            notes=() if data.schema.weight is None else (_LUCK,),
+            notes=() if several or data.schema.weight is None else (_LUCK,),
             keys=space.keys,
             key_values=risks,
             unit_label="risk",

@@ -42,8 +42,9 @@ def find_risks(space: KeySpace, missing: Missing) -> Floats:
         return np.asarray(1.0 / count_frequencies(space, missing))
     space.check_declared()
     space.refuse_incoherent(space.violating())
+    persons = space.persons(missing)
     if missing not in ("optimistic", "pessimistic") or not space.free:
-        return expected_inverse(add_up(space, space.keys.counts, missing), add_up(space, weights, missing))
+        return expected_inverse(add_up(space, persons, missing), add_up(space, weights, missing))
     if not space.is_dense:
         from flou.risk.micro import wide  # compiled loops, loaded only when they are needed
 
@@ -74,6 +75,7 @@ class IndividualRisk(RiskMeasure):
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "individual risk"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": "low"}
     has_sense: ClassVar[bool] = True
 

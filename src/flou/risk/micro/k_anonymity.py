@@ -21,12 +21,14 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
+from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
 from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
 from flou.engine.sense import Missing
+from flou.engine.several_rows import refuse_several_rows
 from flou.risk.micro.frequency import Counts, count_frequencies, find_completions
 from flou.risk.micro.histogram import Chart, around, class_chart
 from flou.risk.micro.setting import key_space
@@ -46,6 +48,7 @@ class KAnonymity(RiskMeasure):
     reference: ClassVar[str] = "samarati1998"
     title: ClassVar[str] = "k-anonymity"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high", "n_subsets": "either"}
     has_sense: ClassVar[bool] = True
 
@@ -60,9 +63,13 @@ class KAnonymity(RiskMeasure):
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         space = key_space(data, self.by or ())
-        table, columns = space.keys, space.columns
-        if self.k > table.n_records:
-            raise ParameterError(f"k = {self.k} is larger than the file: it has {table.n_records:,} records.")
+        table, columns, several = space.keys, space.columns, space.keys.people is not None
+        if several and self.subsets is not None:
+            refuse_several_rows(data, "KAnonymity(subsets=…)")
+        if self.k > (n_persons := count_persons(data, table)):
+            raise ParameterError(
+                f"k = {self.k} is larger than the file: it has {n_persons:,} {'persons' if several else 'records'}."
+            )
         detail: Callable[[], pl.DataFrame]
         if self.subsets is None:
             frequencies = count_frequencies(space, self.counted_sense)
@@ -86,7 +93,7 @@ class KAnonymity(RiskMeasure):
                 **({} if self.subsets is None else {"n_subsets": math.comb(len(columns), self.subsets)}),
             },
             figure_labels={
-                "k": "smallest frequency of a key",
+                "k": "smallest number of persons who share a key" if several else "smallest frequency of a key",
                 "n_at_risk": "records below k",
                 "n_keys": "distinct keys",
                 "n_keys_at_risk": "distinct keys below k",
@@ -96,10 +103,10 @@ class KAnonymity(RiskMeasure):
             notes=self._notes(space, frequencies),
             keys=table,
             key_values=frequencies,
-            unit_label="frequency",
+            unit_label="persons" if several else "frequency",
             at_risk=at_risk,
             detail=detail,
-            chart=frequency_chart(self.k),
+            chart=frequency_chart(self.k, several=several),
         )
 
     def _notes(self, space: KeySpace, frequencies: Counts) -> tuple[Note, ...]:
@@ -146,11 +153,11 @@ def _rarest_subset(counted: SubsetCounts, taken: list[str]) -> pl.DataFrame:
 _CLASSES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
 
-def frequency_chart(k: int) -> Chart:
-    """Share of records by how many records share their key."""
+def frequency_chart(k: int, *, several: bool = False) -> Chart:
+    """Share of records by how many records, or persons, share their key."""
     return class_chart(
         around(k, *_CLASSES),
         whole=True,
-        titles=("records that share the key", "share of records"),
+        titles=("persons who share the key" if several else "records that share the key", "share of records"),
         flag_names=("below k", "k or more"),
     )

@@ -35,6 +35,7 @@ class KMap(RiskMeasure):
     reference: ClassVar[str] = "sweeney2002"
     title: ClassVar[str] = "k-map"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 

@@ -14,9 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
+from flou.describe.unique_ids import count_persons
 from flou.engine.errors import DataError, listed
 from flou.engine.keys import KeyTable
 from flou.engine.method import require_columns
+from flou.engine.several_rows import refuse_several_rows
 from flou.risk.micro.setting import require_keys, require_sampling_weights
 
 #: Where the people behind a key are counted.
@@ -28,6 +30,7 @@ Floats = NDArray[np.float64]
 
 def people_table(data: Microdata, public: Microdata) -> KeyTable:
     """The public table by the keys of the file; its columns must be of the same kinds."""
+    refuse_several_rows(public, "The public table")
     keys = require_keys(data)
     require_columns(public, keys, "The public table lacks a key: keys")
     ours, theirs = data.frame.collect_schema(), public.frame.collect_schema()
@@ -63,21 +66,21 @@ def count_same(keys: KeyTable, public: KeyTable) -> Ints:
     return joined["__flou_people"].fill_null(0).to_numpy()
 
 
-def require_contained(keys: KeyTable, people: Ints, n_records: int, n_people: int) -> None:
+def require_contained(keys: KeyTable, people: Ints, n_persons: int, n_people: int) -> None:
     """Refuse a public table that cannot hold everybody of the file."""
-    if n_records > n_people:
+    who = "records" if keys.people is None else "persons"
+    if n_persons > n_people:
         raise DataError(
-            f"The public table does not contain the file: it has {n_people:,} people, and the file {n_records:,} "
-            "records."
+            f"The public table does not contain the file: it has {n_people:,} people, and the file {n_persons:,} {who}."
         )
-    short = keys.counts > people
+    short = keys.persons > people
     if short.any():
-        n = int((keys.counts - people)[short].sum())
+        n = int((keys.persons - people)[short].sum())
         rows = keys.frame.filter(short).rows()
         hint = "" if None not in (v for row in rows for v in row) else " Undetermined keys are in no public table."
         raise DataError(
-            f"The public table does not contain the file: {int(short.sum()):,} keys have more records than the table "
-            f"has people ({n:,} records too many). Is it the right table, with its keys recoded as in the file? Some "
+            f"The public table does not contain the file: {int(short.sum()):,} keys have more {who} than the table "
+            f"has people ({n:,} too many). Is it the right table, with its keys recoded as in the file? Some "
             f"keys ({', '.join(keys.columns)}): {listed(rows, 3)}.{hint}"
         )
 
@@ -87,7 +90,7 @@ def population_frequencies(data: Microdata, public: Microdata | None) -> tuple[K
     keys = data.key_table(require_keys(data))
     if public is not None:
         people = count_people(keys, people_table(data, public))
-        require_contained(keys, people, data.n_records, public.n_records)
+        require_contained(keys, people, count_persons(data, keys), public.n_records)
         return keys, people.astype(np.float64)
     if keys.weights is None:
         raise DataError('population = "weights" needs the role weight, which is not declared.')

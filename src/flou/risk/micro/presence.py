@@ -18,6 +18,7 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
+from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
 from flou.engine.method import RiskMeasure, Safe, Vacuous
 from flou.engine.parameters import Share
@@ -38,6 +39,7 @@ class Presence(RiskMeasure):
     reference: ClassVar[str] = "nergiz2007"
     title: ClassVar[str] = "δ-presence"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"high": (">=", 1)}
+    allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
         "lowest": "high",
@@ -65,8 +67,8 @@ class Presence(RiskMeasure):
         keys = data.key_table(require_keys(data))
         public = people_table(data, against)
         people = count_same(keys, public)
-        require_contained(keys, people, keys.n_records, public.n_records)
-        share = keys.counts / people
+        require_contained(keys, people, count_persons(data, keys), public.n_records)
+        share = keys.persons / people
         at_risk = (share < self.low) | (share > self.high)
         in_file = public.frame.join(keys.frame, on=list(keys.columns), how="semi", nulls_equal=True).height
         absent = public.frame.with_columns(pl.Series("__flou_people", public.counts)).join(

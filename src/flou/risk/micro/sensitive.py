@@ -20,6 +20,7 @@ from flou.engine.keys import KeyTable, factorise
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Scalar
+from flou.engine.several_rows import refuse_several_rows
 from flou.engine.values import text_of
 from flou.risk.micro.setting import require_keys
 
@@ -31,7 +32,10 @@ _MAX_DENSE = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class SensitiveClasses:
-    """Pairs of class and sensitive value that occur, each once, with the number of records."""
+    """Pairs of class and sensitive value that occur, each once, with the number of records.
+
+    Where a person may have several rows, persons are counted instead: one with two values counts for both.
+    """
 
     column: str
     keys: KeyTable
@@ -43,8 +47,8 @@ class SensitiveClasses:
 
     @property
     def sizes(self) -> Ints:
-        """The number of records of each class."""
-        return self.keys.counts
+        """The number of records of each class, or of persons."""
+        return self.keys.persons
 
     def totals(self) -> Ints:
         """How many records have each value, in the whole file."""
@@ -89,9 +93,15 @@ def sensitive_classes(
     """The classes of a file and one sensitive column, its values grouped if wanted."""
     columns = require_keys(data)
     joint = data.key_table((*columns, column))
-    keys, place = joint.marginal(columns)
+    if joint.people is None:
+        keys, place = joint.marginal(columns)
+    elif groups is None and level is None:
+        keys = data.key_table(columns)
+        place = keys.locate(joint.frame)
+    else:
+        refuse_several_rows(data, "A measure of groups of sensitive values")
     values, code = factorise(joint.frame[column])
-    found = SensitiveClasses(column, keys, place, code.astype(np.int64), joint.counts, values)
+    found = SensitiveClasses(column, keys, place, code.astype(np.int64), joint.persons, values)
     if groups is None and level is None:
         return found
     return _grouped(found, _group_names(data, column, values, groups, level))

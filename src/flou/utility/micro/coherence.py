@@ -62,6 +62,7 @@ class Coherence(Utility):
 
     reference: ClassVar[str] = "hellinger1909"
     title: ClassVar[str] = "observed and released distribution"
+    allows_several_rows: ClassVar[bool] = True
 
     column: str = Field(description="the number or date whose distribution is compared")
     by: Columns | None = Field(None, description="columns whose groups are compared, one grouping each")

@@ -69,6 +69,7 @@ class Regression(Utility):
 
     reference: ClassVar[str] = "karr2006"
     title: ClassVar[str] = "regression on both files"
+    allows_several_rows: ClassVar[bool] = True
 
     outcome: str = Field(description="the number that is explained")
     on: Columns = Field(description="the columns that explain it; categories by an indicator a value")

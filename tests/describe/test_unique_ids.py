@@ -106,5 +106,5 @@ def test_a_draft_keeps_what_was_declared() -> None:
 
 def test_ids_by_content_make_no_lasting_keys() -> None:
     data = flou.Microdata(pl.DataFrame({"age": [1, 2]}), keys=["age"])
-    with pytest.raises(DataError, match="made from each unit's id, but no column has this role. Declare it"):
+    with pytest.raises(DataError, match=r"made from each unit's id, but no column has this role. Declare it"):
         flou.record_keys(data, secret=flou.Secret(bytes(range(32))))

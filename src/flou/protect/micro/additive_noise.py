@@ -30,6 +30,7 @@ from flou.protect.micro.noise_proof import carries_noise
 from flou.protect.micro.noise_values import settle, unit_of
 from flou.protect.micro.perturbable import require_numbers, require_perturbable, schema_of_new_numbers
 from flou.protect.micro.rows import Amounts, Rows, read_rows, stratum_names
+from flou.protect.micro.shared_amounts import SharedAmounts, stand_for_themselves
 from flou.protect.micro.spread import correlations, deviations, root, ten_digits
 
 Floats = NDArray[np.float64]
@@ -75,7 +76,8 @@ class AdditiveNoise(Protection):
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         what = type(self).__name__
         require_perturbable(data, self.columns, what, self.by)
-        rows = read_rows(data, [*self.columns, *self.by], what)
+        shared = SharedAmounts.of(data, self.columns)
+        rows = read_rows(data, [*self.columns, *self.by, *shared.needed], what)
         amounts = [rows.amounts(c) for c in self.columns]
         for held in amounts:
             require_numbers(held, what)
@@ -86,15 +88,18 @@ class AdditiveNoise(Protection):
         sizes = self._former_sizes(sizes, names, draw)
         noisy = self._noisy(rows, amounts, sizes, strata, draw)
         new: dict[str, pl.Series] = {}
-        notes: list[Note] = []
+        notes, drawn = shared.notes(), {}
         for held, values, size in zip(amounts, noisy, sizes, strict=True):
             unit = unit_of(held, self.unit)
             self._require_room(held.column, size, unit)
             settled = settle(data, held, values, unit, self.at_least, self.at_most)
+            places = shared.places(rows, held.column)
+            settled = settled if places is None else settled[places]
+            drawn[held.column] = held.known & stand_for_themselves(places, len(rows))
             new[held.column] = held.shown(settled)
             notes += self._notes(held, settled, unit)
         released = rows.put_back(new, schema_of_new_numbers(data.schema, self.columns))
-        outcome = self._outcome(rows, amounts, sizes, strata, new, released, notes)
+        outcome = self._outcome(rows, amounts, sizes, strata, new, released, notes, drawn)
         kept = {c: dict(zip(names, size.tolist(), strict=True)) for c, size in zip(self.columns, sizes, strict=True)}
         return replace(outcome, reusable={"sizes": kept})
 
@@ -194,11 +199,12 @@ class AdditiveNoise(Protection):
         new: dict[str, pl.Series],
         released: Microdata,
         notes: list[Note],
+        drawn: dict[str, NDArray[np.bool_]],
     ) -> Outcome:
         beside = {
-            a.column: pl.Series(np.where(a.known, size[strata], np.nan))
+            a.column: pl.Series(np.where(drawn[a.column], size[strata], np.nan))
             for a, size in zip(amounts, sizes, strict=True)
-            if len(size) > 1 or not a.known.all()
+            if len(size) > 1 or not drawn[a.column].all()
         }
         kept = KeptInput.of(rows, released, new, beside)
         guarantees = []

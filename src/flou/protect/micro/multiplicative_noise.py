@@ -29,6 +29,7 @@ from flou.protect.micro.noise_proof import carries_noise
 from flou.protect.micro.noise_values import settle, unit_of
 from flou.protect.micro.perturbable import require_numbers, require_perturbable, schema_of_new_numbers
 from flou.protect.micro.rows import Amounts, read_rows
+from flou.protect.micro.shared_amounts import SharedAmounts, stand_for_themselves
 
 Floats = NDArray[np.float64]
 
@@ -53,10 +54,11 @@ class MultiplicativeNoise(Protection):
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         what = type(self).__name__
         require_perturbable(data, self.columns, what)
-        rows = read_rows(data, self.columns, what)
+        shared = SharedAmounts.of(data, self.columns)
+        rows = read_rows(data, [*self.columns, *shared.needed], what)
         new: dict[str, pl.Series] = {}
         beside: dict[str, pl.Series] = {}
-        changes, notes, s = [], [], self._log_sd
+        changes, notes, s = [], shared.notes(), self._log_sd
         for column in self.columns:
             held = rows.amounts(column)
             require_numbers(held, what, dates=False)
@@ -65,8 +67,10 @@ class MultiplicativeNoise(Protection):
             own = draw.bound(column, s)
             factors = np.exp(s * own.normal(own.units(rows.ids, held.values)) - 0.5 * s * s)
             settled = settle(data, held, held.values * factors, unit, None, None)
+            places = shared.places(rows, column)
+            settled = settled if places is None else settled[places]
             new[column] = held.shown(settled)
-            beside[column] = pl.Series(np.where(proven, s, np.nan))
+            beside[column] = pl.Series(np.where(proven & stand_for_themselves(places, len(rows)), s, np.nan))
             changes.append(Change(column, int((held.held != new[column]).sum())))
             notes += self._notes(held, proven, unit)
         released = rows.put_back(new, schema_of_new_numbers(data.schema, self.columns))

@@ -3,7 +3,7 @@
 Each attack is put to the file with the model that answers it (`flou.risk.attacks`, after Ben Fredj 2017): identity with
 k-anonymity, homogeneity with distinct l-diversity, background knowledge with recursive l-diversity, similarity
 with l-diversity on groups of values, skewness with t-closeness, presence with δ-presence against a public table,
-exact amounts by counting the values that one record alone has.
+exact amounts by counting the values that one record alone has, or one household where they are amounts of households.
 
 An attack that could not be measured counts as open, and as reaching everybody: the result says what is missing.
 It fails where a key or a sensitive column is not declared: nobody asks about a column that the schema does not name.
@@ -39,7 +39,7 @@ from flou.risk.micro.diversity import LDiversity
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.micro.presence import Presence
 from flou.risk.micro.setting import require_keys, sensitive_columns
-from flou.risk.micro.sole_values import count_alone
+from flou.risk.micro.sole_values import count_alone, holders_of, suspicions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -191,7 +191,7 @@ class AttackMap(RiskMeasure):
                 "n_at_risk": "records that an attack by keys reaches",
                 "n_records": "records",
             },
-            notes=tuple(line.why for line in lines if line.why is not None),
+            notes=(*(line.why for line in lines if line.why is not None), *suspicions(data, _beside_keys(data))),
             keys=keys,
             key_values=reached,
             unit_label="attacks",
@@ -281,15 +281,21 @@ def _short(measure: RiskMeasure) -> str:
 
 def _amounts(attack: AttackKind, data: Microdata) -> Line:
     """Columns that would be published beside the keys, and the share of records that are alone with a value of one."""
-    known = {*data.schema.keys, *data.schema.hidden}
-    holder, holders = (data.schema.person, "person") if data.schema.person else (None, "record")
-    shares = {c: count_alone(data, c, holder) / data.n_records for c in data.columns if c not in known}
+    columns = _beside_keys(data)
+    holders = holders_of(data, columns)
+    shares = {c: count_alone(data, c, holders[c].column) / data.n_records for c in columns}
     if not shares:
         return Line(attack, "no column but keys", 0.0)
     worst = max(shares, key=lambda c: shares[c])
     if not shares[worst]:
-        return Line(attack, f"no value that one {holders} alone has", 0.0)
-    return Line(attack, f"values that one {holders} alone has: {worst}", shares[worst])
+        who = " or ".join(dict.fromkeys(holder.name for holder in holders.values()))
+        return Line(attack, f"no value that one {who} alone has", 0.0)
+    return Line(attack, f"values that one {holders[worst].name} alone has: {worst}", shares[worst])
+
+
+def _beside_keys(data: Microdata) -> tuple[str, ...]:
+    """The columns that would be published beside the keys."""
+    return tuple(c for c in data.columns if c not in {*data.schema.keys, *data.schema.hidden})
 
 
 def attack_chart(result: RiskResult, look: Look) -> alt.Chart:

@@ -5,13 +5,40 @@ A holder is a record, a person with all his rows, or a household whose members s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import narwhals as nw
 
+from flou.describe.household_amounts import household_amounts, suspected_amounts
 from flou.describe.microdata import Microdata
 from flou.engine import native
+from flou.engine.note import Note
 from flou.engine.values import codes_in
 
 _N, _KNOWN, _LOW, _HIGH = (f"{native.RESERVED}{name}" for name in ("n", "known", "low", "high"))
+
+
+class Holder(NamedTuple):
+    """To whom a value belongs: a column that says it, and a name for it."""
+
+    column: str | None
+    name: str
+
+
+def holders_of(data: Microdata, columns: tuple[str, ...]) -> dict[str, Holder]:
+    """For each column whose values they are: those of records, of persons with several rows, or of households."""
+    one = Holder(data.schema.person, "person") if data.schema.person else Holder(None, "record")
+    shared = household_amounts(data, columns)
+    return {c: Holder(data.schema.household, "household") if c in shared else one for c in columns}
+
+
+def suspicions(data: Microdata, columns: tuple[str, ...]) -> tuple[Note, ...]:
+    """Amounts that look like those of households where none is declared: they find more records than are counted."""
+    text = (
+        "{column} looks like an amount of households, since most of its values occur a few times. Then it singles out "
+        "households, which are not counted here: declare the role household."
+    )
+    return tuple(Note(text, {"column": c}) for c in suspected_amounts(data, columns))
 
 
 def count_alone(data: Microdata, column: str, holder: str | None = None) -> int:

@@ -33,6 +33,7 @@ from flou.protect.micro.blur.design import without_codes
 from flou.protect.micro.blur.promises import blur_promises
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Amounts, read_rows
+from flou.protect.micro.shared_amounts import SharedAmounts
 
 Floats = NDArray[np.float64]
 _CLOSE = "{column}: {close} of the values lie within 1% of the original"
@@ -102,21 +103,24 @@ class IntervalBlur(Protection):
         return self.zeros == "keep" or (self.zeros is None and self.scale == "log")
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
-        rows = read_rows(data, (self.column, *self.by, *self._candidates(data)), type(self).__name__)
+        shared, others = SharedAmounts.of(data, [self.column]), self._candidates(data)
+        rows = read_rows(data, (self.column, *self.by, *others, *shared.needed), type(self).__name__)
         held = rows.amounts(self.column)
         self._check(data, held)
-        covariates = without_codes(data, rows.frame.drop(self.column, *self.by))
+        covariates = without_codes(data, rows.frame.select(c for c in others if c not in (self.column, *self.by)))
         blurred, parts = np.full(len(rows), np.nan), []
         strata = rows.strata(self.by)
         for number in range(int(strata.max(initial=0)) + 1):
             members = np.flatnonzero(strata == number)
             part = Blurring.of(self, held.values[members], held.codes)
-            others = covariates[members] if self.by else covariates
+            beside = covariates[members] if self.by else covariates
             # of the original only its class enters: two values of one class are drawn alike
             own = draw.bound(self.column, part.classes.edges)
             uniform = own.uniform(own.units(rows.ids[members], part.number))
-            blurred[members] = part.draw(others, held.values[members], uniform)
+            blurred[members] = part.draw(beside, held.values[members], uniform)
             parts.append(part)
+        places = shared.places(rows, self.column, self.by)
+        blurred = blurred if places is None else blurred[places]
         new = held.shown(blurred)
         before, after = held.values[held.known], blurred[held.known]
         moved = before != 0
@@ -141,6 +145,7 @@ class IntervalBlur(Protection):
             notes=(
                 Note(text, {"column": self.column, "covariates": ", ".join(names)}),
                 Note(_CLOSE, {"column": self.column, "close": Proportion(close)}, internal=True),
+                *shared.notes(),
             ),
             details={"covariates": names, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
         )

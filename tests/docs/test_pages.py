@@ -69,7 +69,7 @@ def test_every_word_of_a_plan_is_explained() -> None:
 def test_every_word_of_a_schema_is_explained() -> None:
     page = read("reference/schema-file.md")
     words = ("role", "type", "label", "not_applicable", "undetermined", "modalities", "hierarchy", "values", "title")
-    for word in (*words, "incoherent", "unlisted", *get_args(Role), *get_args(ColumnType)):
+    for word in (*words, "incoherent", "unlisted", "rows_per_person", *get_args(Role), *get_args(ColumnType)):
         assert f"`{word}`" in page or f"[{word}]" in page, word
 
 

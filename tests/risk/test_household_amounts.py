@@ -103,6 +103,8 @@ def test_amounts_that_members_share_are_suspected(kind: str) -> None:
     sizes = np.random.default_rng(3).integers(1, 6, 5_000)
     values = np.repeat(personal(kind), sizes)
     assert looks_shared(values)
+    assert looks_shared(np.repeat(personal(kind, 150_000), 3)) == (kind == "cents")
+    assert not looks_shared(personal(kind, 450_000))
     mixed = np.random.default_rng(4).permutation(values)
     assert suspected_amounts(flou.Microdata(pl.DataFrame({"v": mixed})), ("v",)) == ("v",)
     assert suspected_amounts(flou.Microdata(pl.DataFrame({"v": mixed, "h": mixed}), household="h"), ("v",)) == ()

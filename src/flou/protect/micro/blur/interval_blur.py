@@ -107,7 +107,7 @@ class IntervalBlur(Protection):
         rows = read_rows(data, (self.column, *self.by, *others, *shared.needed), type(self).__name__)
         held = rows.amounts(self.column)
         self._check(data, held)
-        covariates = without_codes(data, rows.frame.select(c for c in others if c not in (self.column, *self.by)))
+        covariates = without_codes(data, rows.frame.drop(self.column, *self.by, *shared.needed))
         blurred, parts = np.full(len(rows), np.nan), []
         strata = rows.strata(self.by)
         for number in range(int(strata.max(initial=0)) + 1):

@@ -26,7 +26,7 @@ _LEAST_SHARE, _LEAST_RATIO = 0.5, 1.25
 #: Above this many values not all are looked at.
 _LOOKED_AT = 200_000
 
-_N, _LOW, _HIGH = (f"{native.RESERVED}{name}" for name in ("n", "low", "high"))
+_N = f"{native.RESERVED}n"
 
 
 def household_amounts(data: Microdata, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -36,35 +36,58 @@ def household_amounts(data: Microdata, columns: tuple[str, ...]) -> tuple[str, .
     if household is None or household not in types.names():
         return ()
     numbers = [c for c in columns if c != household and (types[c].is_numeric() or types[c] == nw.Date)]
-    return tuple(c for c in numbers if _is_shared(_known(data, household, c), household, c))
+    if not numbers:
+        return ()
+    amounts = {f"{native.RESERVED}{i}": _amount(data, c) for i, c in enumerate(numbers)}
+    rows = data.frame.select(household, *(value.alias(name) for name, value in amounts.items()))
+    rows = rows.filter(~nw.col(household).is_null())
+    held = rows.group_by(household).agg(*(figure for name in amounts for figure in _figures(name)))
+    # one pass over the rows for all columns; what is common is looked for where it can still change the answer
+    likely = native.collect(held.select(*(figure for name in amounts for figure in _alike(name))))
+    found = []
+    for name, column in zip(amounts, numbers, strict=True):
+        n, alike = (int(likely[f"{figure} {name}"].item() or 0) for figure in ("n", "alike"))
+        if n >= _LEAST_HOUSEHOLDS and alike >= _MOST_OF_THEM * n and _is_shared(rows.select(name), held, name):
+            found.append(column)
+    return tuple(found)
 
 
-def _known(data: Microdata, household: str, column: str) -> native.Frame:
-    rows = data.frame.select(household, column).drop_nulls()
-    codes = codes_in(rows.collect_schema()[column], data.schema.not_applicable.get(column, ()))
-    return rows.filter(~nw.col(column).is_in(codes)) if codes else rows
+def _amount(data: Microdata, column: str) -> nw.Expr:
+    """A column without the codes that are no amounts."""
+    codes = codes_in(data.frame.collect_schema()[column], data.schema.not_applicable.get(column, ()))
+    return nw.when(~nw.col(column).is_in(codes)).then(nw.col(column)) if codes else nw.col(column)
 
 
-def _is_shared(known: native.Frame, household: str, column: str) -> bool:
-    """Whether nearly all households whose members do not all have the most common value have one value."""
-    value, n = nw.col(column), nw.len().cast(nw.Int64).alias(_N)
-    usual = native.collect(known.group_by(column).agg(n).sort(_N, column, descending=True).head(1))
-    if not usual.height:
-        return False
-    common = usual[column].item()
-    held = known.group_by(household).agg(n, value.min().alias(_LOW), value.max().alias(_HIGH))
-    low, high = nw.col(_LOW), nw.col(_HIGH)
-    figures = [
-        nw.len().cast(nw.Int64).alias(_N),
-        (low == high).cast(nw.Int64).sum().alias("alike"),
-        low.min().alias(_LOW),
-        low.max().alias(_HIGH),
+def _figures(name: str) -> list[nw.Expr]:
+    value = nw.col(name)
+    return [
+        value.count().cast(nw.Int64).alias(f"n {name}"),
+        value.min().alias(f"low {name}"),
+        value.max().alias(f"high {name}"),
     ]
+
+
+def _alike(name: str) -> list[nw.Expr]:
+    """How many households of two and more there are, and how many of them have one value."""
+    several, one = nw.col(f"n {name}") > 1, nw.col(f"low {name}") == nw.col(f"high {name}")
+    return [
+        several.cast(nw.Int64).sum().alias(f"n {name}"),
+        (several & one).cast(nw.Int64).sum().alias(f"alike {name}"),
+    ]
+
+
+def _is_shared(values: native.Frame, held: native.Frame, name: str) -> bool:
+    """Whether nearly all households whose members do not all have the most common value have one value."""
+    counted = values.drop_nulls().group_by(name).agg(nw.len().cast(nw.Int64).alias(_N))
+    common = native.collect(counted.sort(_N, name, descending=True).head(1))[name].item()
+    low, high = nw.col(f"low {name}"), nw.col(f"high {name}")
     # nil, or a code for all, is what most households share of any column
-    told = held.filter((nw.col(_N) > 1) & ~((low == nw.lit(common)) & (high == nw.lit(common))))
-    row = native.collect(told.select(*figures)).row(0, named=True)
-    enough = int(row[_N] or 0) >= _LEAST_HOUSEHOLDS
-    return bool(enough and row["alike"] >= _MOST_OF_THEM * row[_N] and row[_LOW] != row[_HIGH])
+    told = held.filter((nw.col(f"n {name}") > 1) & ~((low == nw.lit(common)) & (high == nw.lit(common))))
+    row = native.collect(told.select(*_alike(name), low.min().alias("least"), low.max().alias("most"))).row(
+        0, named=True
+    )
+    n = int(row[f"n {name}"] or 0)
+    return bool(n >= _LEAST_HOUSEHOLDS and row[f"alike {name}"] >= _MOST_OF_THEM * n and row["least"] != row["most"])
 
 
 def suspected_amounts(data: Microdata, columns: tuple[str, ...]) -> tuple[str, ...]:

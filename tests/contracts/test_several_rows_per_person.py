@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.contracts.cases import EXAMPLES
+from tests.contracts.cases import EXAMPLES, SPARK, native
 
 import flou
 from flou.engine import registry
@@ -89,30 +89,25 @@ def put(method: Method) -> Any:
     return method.compare(several(), flou.protect.TopCode("income", at=500).protect(several(), secret=SECRET))
 
 
-@pytest.mark.parametrize("engine", ["polars", "polars-lazy", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "polars-lazy", "pandas", "duckdb", SPARK])
 def test_k_counts_persons(engine: str) -> None:
     data = several(keys=KEYS)
     expected = persons_of_rows(data, KEYS)
-    result = flou.risk.KAnonymity(k=8).measure(moved(data, engine))
+    result = flou.risk.KAnonymity(k=8).measure(flou.Microdata(native(data.to_frame(), engine), data.schema))
+    weights = flou.risk.KMap(1, population="weights").measure(
+        flou.Microdata(native(data.to_frame(), engine), data.schema)
+    )
+    assert weights.k == flou.risk.KMap(1, population="weights").measure(data).k
     classes = by_class(data, KEYS)
-    by_key = {row[:2]: row[3] for row in pl.DataFrame(result.by_key).select(*KEYS, "records", "persons").rows()}
+    by_key = {
+        row[:2]: row[3]
+        for row in flou.Microdata(result.by_key).frame.to_polars().select(*KEYS, "records", "persons").rows()
+    }
     assert by_key == {key: len(held) for key, held in classes.items()}
     assert result.k == min(expected) < max(expected)
     assert result.value == np.mean(np.array(expected) < 8)
     assert result.n_records == 400
     assert "several rows" in str(result.notes[-1])
-
-
-def moved(data: flou.Microdata, engine: str) -> flou.Microdata:
-    frame = data.to_frame()
-    if engine == "polars-lazy":
-        return flou.Microdata(frame.lazy(), data.schema)
-    if engine == "duckdb":
-        import duckdb
-
-        held = frame.to_arrow()
-        return flou.Microdata(duckdb.connect().from_arrow(held), data.schema)
-    return data
 
 
 @pytest.mark.parametrize("seed", range(5))

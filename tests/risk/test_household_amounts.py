@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.contracts.cases import SPARK
 from tests.contracts.cases import native as in_engine
 from tests.protect.test_shared_amounts import households
 
@@ -45,11 +46,12 @@ def test_without_the_role_it_is_suspected() -> None:
     assert "income looks like an amount of households" in " ".join(map(str, result.notes))
 
 
-@pytest.mark.parametrize("engine", ["polars", "polars-lazy", "pandas", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "polars-lazy", "pandas", "duckdb", SPARK])
 def test_household_amounts_are_recognised_on_every_engine(engine: str) -> None:
     data = households()
     moved = flou.Microdata(in_engine(data.to_frame(), engine), data.schema)
     assert household_amounts(moved, COLUMNS) == ("income",)
+    assert count_alone(moved, "income", "hid") == count_alone(data, "income", "hid") > 1_000
     assert household_amounts(flou.Microdata(data.to_frame(), keys=["age"]), COLUMNS) == ()
 
 

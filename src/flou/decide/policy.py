@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, model_validator
 
+from flou.decide.inferred import inferred
 from flou.decide.published import not_for_release, released_records
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
@@ -124,6 +125,7 @@ class Policy(Parameters):
             note = Note("no rule on the risk was judged that a file could fail: rules on what is lost protect nobody")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
         reasons += [Reason(Decision.WITHHOLD, note, public, {}) for note, public in not_for_release(records)]
+        reasons += inferred(self.rules, results)
         reasons.sort(key=lambda r: -r.decision)
         judged = tuple(r.data for r in results if (isinstance(r, Release) or _is_risk(r)) and r.data.released)
         decision = max(r.decision for r in reasons)

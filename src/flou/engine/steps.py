@@ -48,6 +48,8 @@ def carry_out(
     current = current.numbered()
     if current.kin.original is None:
         current = current.with_kin(original=current)
+        if data_kind(current) == "microdata":
+            current = current.with_originals()
     current = current.marked(released=True, test_only=secret.test_only)
     steps, promised = list(trail.steps), [proof.guarantee for proof in trail.guarantees]
     for i, method in enumerate(methods):

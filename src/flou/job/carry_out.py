@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from flou.decide.inferred import inferred
 from flou.decide.policy import Policy
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.microdata import Microdata
@@ -116,6 +117,10 @@ def carry_out(
         comparisons = [c.compare(*pair) for c in plan.comparisons for pair in stages.of_method(c)]
         clock.lap("compare")
         results = (*measured, *sampled_from, *after, *of_tables, *attacks, *comparisons)
+        tuple(
+            inferred(policy.rules if policy else (), (*results, release))
+        )  # remembered for the verdict and the report
+        clock.lap("inferable")
         verdict = policy.judge(*results, release) if policy else _no_policy()
         changed = profile.changes_since(former) if former is not None else None
         kept = running.former()

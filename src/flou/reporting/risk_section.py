@@ -17,6 +17,7 @@ from flou.engine.values import Proportion
 from flou.reporting.charts import senses_chart
 from flou.reporting.senses import Sense, five_senses
 from flou.reporting.table_section import TableSection, speaks_of_tables
+from flou.risk.micro.inferable.inferable import found_before
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.table.rule_result import RuleResult
 
@@ -96,6 +97,11 @@ class RiskSection(TableSection):
             f"{name}{self.words.colon} {note}" for name, notes in found.items() for note in notes if note not in shared
         ]
         return shared + own
+
+    @property
+    def inferred(self) -> list[str]:
+        """What the verdict's check found that hidden values can be read off, or nearly; internal only."""
+        return [] if self.public else [self.note(leak.message) for leak in found_before(self.release.data)]
 
     def figures(self, pair: Pair) -> Iterator[tuple[str, list[str]]]:
         """Label of each figure of a measure, and its value in each file that was measured."""

@@ -32,7 +32,6 @@ from flou.engine.note import Note
 from flou.engine.parameters import Columns, Pairs, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
-from flou.protect.micro.giveaways import columns_that_tell
 from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.key_file import key_weights
 from flou.protect.micro.lent_records import show_nulling
@@ -43,6 +42,7 @@ from flou.protect.micro.nulls.risk_need import least_weights
 from flou.protect.micro.nulls.solve import null_cells
 from flou.protect.micro.promise import flags_nobody
 from flou.risk.micro.individual import IndividualRisk
+from flou.risk.micro.inferable.nulled import columns_that_tell
 from flou.risk.micro.k_anonymity import KAnonymity
 from flou.risk.micro.setting import key_space, require_keys, require_sampling_weights
 
@@ -116,8 +116,9 @@ class LocalSuppression(Protection):
         nulling = self._nulling(data, table, columns, cost)
         released, shown = show_nulling(data, table, columns, nulling, draw)
         by_key = {c: int(nulling.n[(nulling.mask >> j) & 1 == 1].sum()) for j, c in enumerate(columns)}
-        for column in (c for c, n in by_key.items() if n):
-            if telling := columns_that_tell(data, column):
+        for j, column in enumerate(columns):
+            nulled = np.bincount(nulling.key, nulling.n * ((nulling.mask >> j) & 1), table.n_keys) / table.counts
+            if nulled.any() and (telling := columns_that_tell(data, table, column, nulled)):
                 raise DataError(
                     f"Nulls in {column!r} would protect nobody: {listed(telling)} tells what they were. Leave it out "
                     f"of the file, or make nulls in {column!r} dearer by importance."

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from flou.protect.micro.giveaways import columns_that_tell
 
 import flou
-from flou.protect.micro.giveaways import columns_that_tell
 
 
 def people(**more: object) -> flou.Microdata:

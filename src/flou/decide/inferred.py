@@ -1,0 +1,45 @@
+"""What a verdict says of hidden values that can be read off what is released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flou.decide.rule import Rule
+from flou.decide.verdict import Decision, Reason
+from flou.describe.microdata import Microdata
+from flou.engine.note import Note
+from flou.engine.release import Release
+from flou.engine.result import Result, RiskResult
+from flou.risk.micro.inferable.inferable import inferable
+
+#: The class that a record must not be refined below where nothing names another.
+_LEAST = 3
+_RULE = Note("nothing that was hidden can be read off what is released")
+_DECISIONS = {"withhold": Decision.WITHHOLD, "review": Decision.REVIEW}
+
+
+def inferred(rules: Sequence[Rule], results: Sequence[Result | Release]) -> Iterator[Reason]:
+    """A reason for each hidden column that the released ones tell."""
+    for data in _released(results):
+        for leak in inferable(data, largest_k(rules, results, data)):
+            if leak.level in _DECISIONS:
+                yield Reason(_DECISIONS[leak.level], leak.message, _RULE, {})
+
+
+def _released(results: Sequence[Result | Release]) -> list[Microdata]:
+    """The records that would be published: those of releases, or where none is given those that were measured."""
+    releases = [r.data for r in results if isinstance(r, Release)]
+    found = releases or [r.data for r in results if isinstance(r, RiskResult)]
+    held = [d for d in found if isinstance(d, Microdata) and d.released and not d.marks.frame]
+    return list({id(d): d for d in held}.values())
+
+
+def largest_k(rules: Sequence[Rule], results: Sequence[Result | Release], data: Microdata) -> int:
+    """The largest k that a rule, a measure or a step names; 3 where none does."""
+    steps = () if data.trail is None else data.trail.steps
+    settings: list[Any] = [rule.settings for rule in rules]
+    settings += [r.settings for r in results if isinstance(r, RiskResult)]
+    named = [held.get("k") for held in settings] + [getattr(step.method, "k", None) for step in steps]
+    named += [getattr(getattr(step.method, "measure", None), "k", None) for step in steps]
+    return max([k for k in named if isinstance(k, int) and not isinstance(k, bool)], default=_LEAST)

@@ -1,0 +1,1 @@
+"""What was hidden and can still be read off the columns that are released."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from flou.protect.micro.giveaways import columns_that_tell
 
 import flou
 
@@ -27,15 +26,6 @@ def people(**more: object) -> flou.Microdata:
     return flou.Microdata(frame.with_columns(**more), id="pid", keys=["age", "region"])
 
 
-def test_years_tell_their_class_and_nothing_else_does() -> None:
-    assert columns_that_tell(people(), "age") == ["years"]
-    assert columns_that_tell(people(), "region") == []
-    # one exception among many is enough for doubt; a stray value that few share is none
-    assert (
-        columns_that_tell(people(years=pl.when(pl.col("pid") < 200).then(70).otherwise(pl.col("years"))), "age") == []
-    )
-
-
 def test_local_suppression_refuses_nulls_that_can_be_read_off() -> None:
     dear = flou.protect.LocalSuppression(k=3, importance={"age": 1, "region": 1000}, search="quick")
     with pytest.raises(flou.FlouError, match=r"Nulls in 'age' would protect nobody: 'years' tells"):
@@ -55,4 +45,23 @@ def test_a_null_in_the_key_does_not_hide_a_column_that_tells() -> None:
 
 def test_a_column_with_gaps_tells_where_it_has_a_value() -> None:
     gaps = people(years=pl.when(pl.col("pid") % 40 > 0).then("years"))
-    assert columns_that_tell(gaps, "age") == ["years"]
+    dear = flou.protect.LocalSuppression(k=3, importance={"age": 1, "region": 1000}, search="quick")
+    with pytest.raises(flou.FlouError, match="'years' tells"):
+        dear.protect(gaps, secret=1)
+
+
+def test_a_column_that_tells_other_records_only_is_no_reason_to_refuse() -> None:
+    """It has a value where nobody loses an age: what was taken for telling says nothing of the nulled ones."""
+    dear = flou.protect.LocalSuppression(k=3, importance={"age": 1, "region": 1000}, search="quick")
+    first = dear.protect(people(years=pl.lit(1)), secret=1).to_frame(reveal=True)
+    nulled = first.filter(pl.col("age").is_null())["pid"].to_list()
+    sparse = people(years=pl.when(~pl.col("pid").is_in(nulled)).then("years"))
+    assert dear.protect(sparse, secret=1).steps[0].nulls["age"] == len(nulled)
+
+
+def test_the_weight_is_left_to_the_verdict() -> None:
+    """A plan may still coarsen it: the check of the final file names it."""
+    held = people()
+    weighted = flou.Microdata(held.to_frame().rename({"years": "w"}), id="pid", keys=["age", "region"], weight="w")
+    dear = flou.protect.LocalSuppression(k=3, importance={"age": 1, "region": 1000}, search="quick")
+    assert dear.protect(weighted, secret=1).steps[0].nulls["age"] > 0

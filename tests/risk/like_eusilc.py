@@ -28,10 +28,9 @@ def like_eusilc(
     hid = np.repeat(np.arange(households), size)
     n = len(hid)
     table = np.round(rng.uniform(200, 900, (9, 9)), 4)
-    weight = table[region, size]
-    if weights == "independent":
-        weight = table.ravel()[rng.integers(0, 81, households)]
-    weight = np.where(rng.random(n) < wrong, rng.permutation(weight[hid]), weight[hid])
+    weight = table[region, size][hid]
+    other = rng.permutation(weight)
+    weight = other if weights == "independent" else np.where(rng.random(n) < wrong, other, weight)
     frame = pl.DataFrame(
         {
             "pid": np.arange(n),

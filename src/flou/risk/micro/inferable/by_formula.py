@@ -68,29 +68,30 @@ def _leak(formula: _Formula, target: Target, level: Level, chance: int | None) -
 
 
 def _searched(target: Target, columns: dict[str, Floats], rows: NDArray[np.intp], floor: float) -> Iterator[_Formula]:
-    telling: set[str] = set()
+    """The best formula of each column, and of each pair that gives more than its columns alone."""
+    alone: dict[str, _Formula] = {}
     for name, values in columns.items():
         tried = [(name, values)]
         factor = _modal_factor(target, values)
         if factor is not None:
             tried.append((f"{factor:.4g} * {name}", factor * values))
         made = [_Formula((name,), text, guess, _hits(target, guess, rows)) for text, guess in tried]
-        best = max(made, key=lambda f: f.hits)
-        if best.hits >= floor:
-            telling.add(name)
-        if best.hits > 0:
-            yield best
-    left = {name: values for name, values in columns.items() if name not in telling}
-    for one, other in combinations(left, 2):
+        alone[name] = max(made, key=lambda f: f.hits)
+    surpassed: set[str] = set()
+    for one, other in combinations(columns, 2):
         made = []
         for text, function, both_ways in _PAIRS:
             for pair in ((one, other), (other, one))[: 2 if both_ways else 1]:
                 with np.errstate(all="ignore"):
-                    guess = function(left[pair[0]], left[pair[1]])
+                    guess = function(columns[pair[0]], columns[pair[1]])
                 made.append(_Formula((one, other), text.format(*pair), guess, _hits(target, guess, rows)))
         best = max(made, key=lambda f: f.hits)
-        if best.hits > 0:
+        if best.hits >= max(alone[one].hits, alone[other].hits, 0) + floor:
+            surpassed |= {one, other}
             yield best
+        elif best.hits > 0 and max(alone[one].hits, alone[other].hits) < floor:
+            yield best
+    yield from (f for name, f in alone.items() if f.hits > 0 and name not in surpassed)
 
 
 def _hits(target: Target, guess: Floats, rows: NDArray[np.intp]) -> int:

@@ -60,6 +60,6 @@ class Leak:
         return Note(text, values, internal=True)
 
     @property
-    def rank(self) -> tuple[int, int, str, tuple[str, ...]]:
-        """The worst first."""
-        return _ORDER.index(self.level), -self.recovered, self.column, self.by
+    def rank(self) -> tuple[int, int, int, str, tuple[str, ...]]:
+        """The worst first, of two that tell as much the simpler one."""
+        return _ORDER.index(self.level), -self.recovered, len(self.by), self.column, self.by

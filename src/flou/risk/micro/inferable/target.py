@@ -5,8 +5,9 @@ Nothing here depends on what steps claim: the release is compared with the plan'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import narwhals as nw
@@ -34,6 +35,8 @@ Bools = NDArray[np.bool_]
 
 #: A value that so many records share says little of one: a legal zero, a ceiling.
 _COMMON = 0.005
+#: A number with so many values that few share is an amount.
+_MANY = 20
 #: How much of an amount an intruder may be wrong by, and how much of what the release promises to leave open.
 _NEAR, _PART = 0.01, 0.05
 #: Classes smaller than this are permuted together.
@@ -103,7 +106,7 @@ def _target(
     values, counted = exact(was), np.bincount(exact(was).values, minlength=exact(was).n)
     common = counted[values.values] >= max(2, _COMMON * len(was))
     known = was.is_not_null().to_numpy()
-    is_amount = not is_key and is_numeric(was) and common[known].mean() < 0.5
+    is_amount = not is_key and is_numeric(was) and len(np.unique(values.values[known & ~common])) >= _MANY
     near = numbers(shown) if shown is not None and is_numeric(shown) and is_numeric(was) else None
     if is_key:
         secret = _smaller_than(screen, column, others, k)
@@ -112,7 +115,7 @@ def _target(
     classes = _shown_classes(shown, len(was))
     if not is_amount:
         asked = Asked.labels(values, _learn(values, treated, intact, known), treated, treated)
-        told = _told(asked, [classes, keys, joined(classes, keys)])
+        told = _told(asked, _open_classes(screen, others, classes, keys))
         asked = asked.of_secret(treated & ~told)
         return Target(column, False, asked, None, near, pooled(joined(classes, keys)))
     amounts = numbers(was)
@@ -120,7 +123,7 @@ def _target(
     tolerance = _tolerance(was, amounts, near, classes)
     learn = _learn_amounts(amounts, treated, intact & ~common, known)
     asked = Asked.of_amounts(amounts, tolerance, learn, treated, treated)
-    told = _told(asked, [classes, keys, joined(classes, keys)])
+    told = _told(asked, _open_classes(screen, others, classes, keys))
     if near is not None:
         told |= np.abs(near - amounts) <= tolerance
     strata = keys if near is None else quantile_bins(near, max(2, len(was) // 10))
@@ -161,7 +164,16 @@ def _learn_amounts(amounts: Floats, treated: Bools, intact: Bools, known: Bools)
     return intact if ((hidden >= held.min()) & (hidden <= held.max())).mean() >= 0.5 else known
 
 
-def _told(asked: Asked, groups: Sequence[Codes]) -> Bools:
+def _open_classes(screen: Screen, keys: Sequence[str], classes: Codes, whole: Codes) -> Iterator[Codes]:
+    """The classes of records that are alike in what the release shows of the column and in some or all keys."""
+    held = [exact(screen.shown[c]) for c in keys]
+    pairs = [joined(a, b) for a, b in combinations(held, 2)]
+    for found in (*held, *pairs, whole):
+        yield from (found, joined(classes, found))
+    yield classes
+
+
+def _told(asked: Asked, groups: Iterable[Codes]) -> Bools:
     """The records whose value is told by what the release shows of it and by the keys."""
     told = np.zeros(len(asked.treated), dtype=np.bool_)
     for group in groups:

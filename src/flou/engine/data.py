@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 from flou.engine import native
@@ -43,6 +43,8 @@ class Kin:
     records: Any = None
     #: Ratios of the plan's input that rules have put into the file so far.
     ratios: tuple[Any, ...] = ()
+    #: By derived column, the values of the plan's input that it carries on.
+    derived: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Data(Protocol):

@@ -87,8 +87,9 @@ def _one_step(
         found, had = outcome.data.kin, before.kin
         frame = had.frame if found.frame is None else found.frame
         after = _declared(outcome.data, before).marked(**asdict(before.marks))
+        derived = found.derived or had.derived
         after = after.with_kin(
-            original=had.original, frame=frame, records=had.records, ratios=found.ratios or had.ratios
+            original=had.original, frame=frame, records=had.records, ratios=found.ratios or had.ratios, derived=derived
         )
         for guarantee in outcome.guarantees:
             guarantee.prove(after)

@@ -28,7 +28,7 @@ from flou.engine.note import Note
 from flou.engine.parameters import Number, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
-from flou.protect.micro.derive.copies import original_copies
+from flou.protect.micro.derive.copies import carried_on, original_copies
 from flou.protect.micro.derive.evaluate import Evaluation, Floats, parts_with_originals
 from flou.protect.micro.derive.grammar import Column, Rule, read_rule
 from flou.protect.micro.derive.ratios import Ratio, count_given_back, original_values, ratios_of
@@ -127,7 +127,7 @@ class Derive(Protection):
         originals = original_values(data, rows.owners, [c.name for c in named if c.original])
         values: dict[Column, Floats] = {c: originals[c.name] for c in named if c.original}
         values |= {Column(name): rows.amounts(name).values for name in wanted}
-        new: dict[str, pl.Series] = {}
+        before, new = dict(values), dict[str, pl.Series]()
         n_zero = 0
         for rule in self._rules:
             column, zero = self._computed(rule, values, rows)
@@ -135,7 +135,10 @@ class Derive(Protection):
             new[rule.target] = column
             values[Column(rule.target)] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         earlier = (r for r in data.kin.ratios if r.target not in self.touches)
-        after = rows.put_back(new, self._schema(data, new)).with_kin(ratios=(*earlier, *self._ratios))
+        carried = carried_on(data, rows, self._rules, before, values)
+        after = rows.put_back(new, self._schema(data, new)).with_kin(
+            ratios=(*earlier, *self._ratios), derived={**data.kin.derived, **carried}
+        )
         recovered = count_given_back(after, after.kin.ratios)
         if recovered:
             raise Infeasible(
@@ -146,7 +149,7 @@ class Derive(Protection):
             )
         return Outcome(
             after,
-            guarantees=self._guarantees(rows, original_copies(data, rows, wanted, values, self.touches)),
+            guarantees=self._guarantees(rows, original_copies(carried, self._rules, self._shown)),
             changes=tuple(_change(rows, name, column) for name, column in new.items()),
             figures={"n_divided_by_zero": n_zero, "n_recovered": 0},
             notes=(
@@ -195,9 +198,7 @@ class Derive(Protection):
                 f"The rule {rule.text!r} has no finite value in {without:,} records that have all its columns. Bound "
                 "what it takes a log or root of, or divides by, with min or max."
             )
-        found = multiple_of(np.clip(np.rint(found / self.unit), *self._counts), self.unit)
-        if n_zero:
-            found = np.where(zero, np.nan if isinstance(self.zero_division, str) else self.zero_division, found)
+        found = self._rounded(found, zero)
         whole = float(self.unit).is_integer()
         if rule.target in rows.frame.columns:
             held = rows.frame[rule.target]
@@ -208,6 +209,18 @@ class Derive(Protection):
             whole = held.dtype.is_integer()
         column = pl.Series(rule.target, found, nan_to_null=True)
         return (column.cast(pl.Int64) if whole else column), n_zero
+
+    def _rounded(self, found: Floats, zero: np.ndarray) -> Floats:
+        """What is shown of computed values; `zero` are those that divided by zero."""
+        shown = multiple_of(np.clip(np.rint(found / self.unit), *self._counts), self.unit)
+        return np.where(zero, np.nan if isinstance(self.zero_division, str) else self.zero_division, shown)
+
+    def _shown(self, rule: Rule, values: Mapping[Column, Floats], n: int) -> Floats:
+        """What a rule shows, NaN where a column that it names has no value."""
+        evaluation = Evaluation(values, n)
+        found = evaluation.of(rule.expression)
+        missing = np.isnan(_missing(rule, values, n))
+        return np.where(missing, np.nan, self._rounded(found, evaluation.divided_by_zero & ~missing))
 
     def _schema(self, data: Microdata, new: Mapping[str, pl.Series]) -> Schema:
         schema = data.schema

@@ -31,8 +31,6 @@ from flou.engine.release import Trail
 
 #: The row's number where no id is declared; never shown.
 _UNIT = f"{native.RESERVED}unit"
-#: What a column was in the plan's input, beside rows that have neither id nor order; never shown.
-ORIGINAL = f"{native.RESERVED}was_"
 
 if TYPE_CHECKING:
     import polars as pl
@@ -258,15 +256,6 @@ class Microdata:
             return self
         rows = native.collect(self.frame).with_row_index(_UNIT)
         made = self.with_frame(nw.from_native(rows, eager_only=True))
-        made._cache.update(self._cache)
-        return made
-
-    def with_originals(self) -> Microdata:
-        """With a hidden copy of each column, where nothing else says what a row was: it has neither id nor order."""
-        if not self.is_lazy or self.schema.id is not None:
-            return self
-        kept = [c for c in self.columns if c not in self.schema.hidden]
-        made = self.with_frame(self.frame.with_columns(*(nw.col(c).alias(f"{ORIGINAL}{c}") for c in kept)))
         made._cache.update(self._cache)
         return made
 

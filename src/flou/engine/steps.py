@@ -14,6 +14,7 @@ from flou.engine.errors import DataError, FlouError, listed
 from flou.engine.former import FormerRelease, notes_on_noise, require_one_noise
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Protection
+from flou.engine.originals import with_originals
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Release, Step, Trail
@@ -47,9 +48,7 @@ def carry_out(
     trail: Trail = current.trail or Trail(secret_origin=secret.origin)
     current = current.numbered()
     if current.kin.original is None:
-        current = current.with_kin(original=current)
-        if data_kind(current) == "microdata":
-            current = current.with_originals()
+        current = with_originals(current.with_kin(original=current))
     current = current.marked(released=True, test_only=secret.test_only)
     steps, promised = list(trail.steps), [proof.guarantee for proof in trail.guarantees]
     for i, method in enumerate(methods):

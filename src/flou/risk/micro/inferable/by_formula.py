@@ -57,7 +57,7 @@ def leaks_by_formula(screen: Screen, target: Target) -> list[Leak]:
             target.strata,
             lambda places: [(_hits(target, f.guess[places], rows),) for f in above],
             # what amounts that go together give by chance is large: the floor is reached beyond it
-            [(f.hits - round(floor),) for f in above],
+            [(f.hits - round(floor) + 1,) for f in above],
         )
         leaks += [_leak(f, target, "withhold" if ok else "note", chance) for f, ok in zip(above, passed, strict=True)]
     return leaks

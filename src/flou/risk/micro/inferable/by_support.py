@@ -17,6 +17,10 @@ from flou.risk.micro.inferable.target import Target
 
 #: Records that a leak must reach, and the share of those that were hidden.
 MIN_RECORDS, MIN_SHARE = 10, 0.01
+#: How many times the floor a leak must lie above chance for nothing more to be asked.
+_CLEARLY = 3
+#: To withhold, and to ask for a review.
+_LEVELS = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,30 @@ def leaks_by_support(screen: Screen, target: Target) -> list[Leak]:
     leaks = [_leak(c, target, "note", c.leaks[1], None) for c in found if 0 < max(c.leaks) < floor]
     if not above:
         return leaks
-    chance, passed = by_chance(
-        target.strata, lambda places: [c.permuted(target, places) for c in above], [c.leaks for c in above]
-    )
-    for i, candidate in enumerate(above):
-        sure, likely = (candidate.leaks[level] >= floor and passed[level][i] for level in (0, 1))
+    chance, passed = _tested(target, above, above)
+    if any(
+        ok and c.leaks[i] < chance[i] + _CLEARLY * floor
+        for i in _LEVELS
+        for c, ok in zip(above, passed[i], strict=True)
+    ):
+        # one of many columns that were looked at: the largest leak of all of them is what chance gives
+        chance, passed = _tested(target, found, above)
+    for candidate, sure, likely in zip(above, *passed, strict=True):
         named: Level = "withhold" if sure else "review" if likely else "note"
         # who is nearly sure reads off more than who must be sure
         at = 1 if likely or not sure else 0
         leaks.append(_leak(candidate, target, named, candidate.leaks[at], chance[at]))
     return leaks
+
+
+def _tested(target: Target, permuted: list[_Candidate], above: list[_Candidate]) -> tuple[list[int], list[list[bool]]]:
+    """What is given back by chance, and which leaks reach the floor beyond it.
+
+    Guesses that are right nine times in ten come easily where a column has two values: they must reach it twice.
+    """
+    floor = floor_of(target)
+    beyond = [tuple(c.leaks[i] - round((i + 1) * floor) + 1 for i in _LEVELS) for c in above]
+    return by_chance(target.strata, lambda places: [c.permuted(target, places) for c in permuted], beyond)
 
 
 def _leak(candidate: _Candidate, target: Target, level: Level, recovered: int, chance: int | None) -> Leak:
@@ -63,22 +81,15 @@ def _searched(screen: Screen, target: Target) -> Iterator[_Candidate]:
     known = {*screen.data.schema.keys, target.column}
     columns = [c for c in screen.shown.columns if screen.shown[c].n_unique() > 1]
     telling: set[str] = set()
-    for column in columns:
-        if column in known:
-            continue
-        tried = [(target.asked.leaks(codes), codes) for codes in alone(screen.shown[column])]
-        leaks, codes = max(tried, key=lambda one: (one[0][0], one[0][1]))
-        if max(leaks) >= floor_of(target):
+    for column in (c for c in columns if c not in known):
+        tried = [_Candidate((column,), codes, target.asked.leaks(codes)) for codes in alone(screen.shown[column])]
+        best = max(tried, key=lambda c: c.leaks)
+        if max(best.leaks) >= floor_of(target):
             telling.add(column)
-        if max(leaks):
-            yield _Candidate((column,), codes, leaks)
+        if max(best.leaks):
+            yield best
     codes_of = {c: in_pairs(screen.shown[c]) for c in columns if c not in telling}
     for pair in combinations(codes_of, 2):
-        if known.issuperset(pair):
-            continue
-        both = codes_of[pair[0]].joined(codes_of[pair[1]])
-        if both is None:
-            continue
-        leaks = target.asked.leaks(both)
-        if max(leaks):
+        both = None if known.issuperset(pair) else codes_of[pair[0]].joined(codes_of[pair[1]])
+        if both is not None and max(leaks := target.asked.leaks(both)):
             yield _Candidate(pair, both, leaks)

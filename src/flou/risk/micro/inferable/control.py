@@ -20,7 +20,7 @@ def by_chance(
 ) -> tuple[list[int], list[list[bool]]]:
     """Per level the 99th percentile of the largest leak over all columns, and which observed leaks exceed it.
 
-    `leaks` gives the leaks where the columns are taken from other rows. It ends early where nothing can exceed.
+    `leaks` gives the leaks of the columns taken from other rows. It ends early where nothing can exceed.
     """
     rows, starts = order_by_group(strata.values, strata.n)
     places = np.empty(len(rows), dtype=np.int64)
@@ -28,7 +28,7 @@ def by_chance(
     largest: list[NDArray[np.int64]] = []
     for seed in range(N_PERMUTATIONS):
         permute_within(rows, starts, seed + 1, places)
-        largest.append(np.array(leaks(places)).reshape(seen.shape).max(axis=0))
+        largest.append(np.array(leaks(places)).reshape(-1, seen.shape[1]).max(axis=0))
         if (np.sum(np.array(largest) >= seen.max(axis=0), axis=0) > _MAY_REACH).all():
             break
     bounds = np.sort(np.array(largest), axis=0)[-min(len(largest), _MAY_REACH + 1)]

@@ -51,7 +51,7 @@ def _found(data: Microdata, k: int) -> tuple[Leak, ...]:
     if not len(screen):
         return ()
     for i, target in enumerate(targets(screen, k)):
-        tell(f"inferable: {target.column}", i, len(screen.was.columns))
+        tell("inferable", i, len(screen.was.columns))
         found = sorted(
             [*leaks_by_support(screen, target), *leaks_by_formula(screen, target)], key=lambda leak: leak.rank
         )

@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flou.describe.microdata import ORIGINAL, Microdata
+from flou.describe.microdata import Microdata
 from flou.engine import native
+from flou.engine.originals import ORIGINAL
 from flou.engine.randomness import keyed_hash
 
 LIMIT = 20_000

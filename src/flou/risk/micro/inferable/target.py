@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flou.describe.microdata import ORIGINAL, Microdata
+from flou.describe.microdata import Microdata
 from flou.engine import native
+from flou.engine.originals import ORIGINAL
 from flou.engine.values import text_of
 from flou.risk.micro.inferable.codes import (
     Codes,

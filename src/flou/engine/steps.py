@@ -14,12 +14,12 @@ from flou.engine.errors import DataError, FlouError, listed
 from flou.engine.former import FormerRelease, notes_on_noise, require_one_noise
 from flou.engine.guarantee import Guarantee
 from flou.engine.method import Protection
-from flou.engine.originals import with_originals
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
 from flou.engine.release import Release, Step, Trail
 from flou.engine.secret import Origin, Secret
 from flou.engine.series import NO_SERIES, Series
+from flou.engine.unshown import with_originals
 
 #: From the most to the least trustworthy; a release is only as good as the worst secret behind it.
 _TRUST: tuple[Origin, ...] = ("file", "environment", "demonstration", "entropy", "test")

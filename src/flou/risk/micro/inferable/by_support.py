@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.risk.micro.inferable.codes import Codes, alone, in_pairs
+from flou.risk.micro.inferable.codes import Codes
 from flou.risk.micro.inferable.control import by_chance
 from flou.risk.micro.inferable.leak import Leak, Level
 from flou.risk.micro.inferable.screen import Screen
@@ -79,16 +79,16 @@ def _leak(candidate: _Candidate, target: Target, level: Level, recovered: int, c
 def _searched(screen: Screen, target: Target) -> Iterator[_Candidate]:
     """The best way to look at each column, then at each pair in which neither tells by itself."""
     known = {*screen.data.schema.keys, target.column}
-    columns = [c for c in screen.shown.columns if screen.shown[c].n_unique() > 1]
+    columns = screen.shown.columns
     telling: set[str] = set()
     for column in (c for c in columns if c not in known):
-        tried = [_Candidate((column,), codes, target.asked.leaks(codes)) for codes in alone(screen.shown[column])]
+        tried = [_Candidate((column,), codes, target.asked.leaks(codes)) for codes in screen.coded(column)[0]]
         best = max(tried, key=lambda c: c.leaks)
         if max(best.leaks) >= floor_of(target):
             telling.add(column)
         if max(best.leaks):
             yield best
-    codes_of = {c: in_pairs(screen.shown[c]) for c in columns if c not in telling}
+    codes_of = {c: screen.coded(c)[1] for c in columns if c not in telling}
     for pair in combinations(codes_of, 2):
         both = None if known.issuperset(pair) else codes_of[pair[0]].joined(codes_of[pair[1]])
         if both is not None and max(leaks := target.asked.leaks(both)):

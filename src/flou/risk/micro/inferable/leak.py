@@ -47,6 +47,12 @@ class Leak:
             "recovered": self.recovered,
             "n_treated": self.n_treated,
         }
+        if self.level == "note":
+            text = (
+                "{column}: {by} hits {recovered} of {n_treated} hidden values, which is below the floor of the check "
+                "or what chance gives"
+            )
+            return Note(text, {**values, "by": self.formula or ", ".join(self.by)}, internal=True)
         if self.formula:
             text = (
                 "{column} was hidden and can be computed from {by} ({formula}): {recovered} of {n_treated} records. "

@@ -7,7 +7,7 @@ nulled is rare. They are chosen by a hash of their ids, so that neither the engi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import narwhals as nw
 import numpy as np
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
 from flou.engine import native
-from flou.engine.originals import ORIGINAL
 from flou.engine.randomness import keyed_hash
+from flou.engine.unshown import ORIGINAL
+from flou.risk.micro.inferable.codes import Codes, alone, in_pairs
 
 LIMIT = 20_000
 _UNIT = f"{native.RESERVED}screened"
@@ -33,8 +34,17 @@ class Screen:
     shown: pl.DataFrame
     was: pl.DataFrame
 
+    #: Columns as they are looked at, coded once for all that is hidden.
+    _coded: dict[str, tuple[list[Codes], Codes]] = field(default_factory=dict)
+
     def __len__(self) -> int:
         return self.shown.height
+
+    def coded(self, column: str) -> tuple[list[Codes], Codes]:
+        """How a released column is looked at by itself, and beside another one."""
+        if column not in self._coded:
+            self._coded[column] = alone(self.shown[column]), in_pairs(self.shown[column])
+        return self._coded[column]
 
 
 def screened(data: Microdata) -> Screen:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
 from flou.engine import native
-from flou.engine.originals import ORIGINAL
+from flou.engine.unshown import ORIGINAL
 from flou.engine.values import text_of
 from flou.risk.micro.inferable.codes import (
     Codes,

@@ -20,6 +20,7 @@ import polars as pl
 from tests.contracts import cases, table_cases, test_every_table_attack
 
 import flou
+from flou.risk.micro.inferable.inferable import inferable
 
 #: Methods whose kernels take a second or more, those that share some in one job; the longest first.
 JOBS = (
@@ -31,7 +32,7 @@ JOBS = (
     ("generalise", "datafly", "samarati", "local_recode"),
     ("interval_blur", "derive"),
     ("random_swap", "rank_swap"),
-    ("many ids",),
+    ("many ids", "inferable"),
 )
 
 
@@ -53,7 +54,16 @@ def add_noise_to_many() -> None:
         method.protect(people, secret=1)
 
 
-OTHERS = {"wide keys": measure_wide_keys, "many ids": add_noise_to_many}
+def look_what_is_told() -> None:
+    """Look what a release tells of an amount that was rounded and of a key that was nulled."""
+    frame = pl.DataFrame({"pid": range(200), "a": [i % 7 for i in range(200)], "x": [i * 1.5 for i in range(200)]})
+    frame = frame.with_columns(b=pl.col("a") * 2, y=pl.col("x") * 2)
+    people = flou.Microdata(frame, id="pid", keys=["a"])
+    coarse = flou.protect.Recode("a", mapping=dict.fromkeys(range(7), 0))
+    inferable(flou.Plan([coarse, flou.protect.Round(columns=["x"], unit=100.0)]).protect(people, secret=1))
+
+
+OTHERS = {"wide keys": measure_wide_keys, "many ids": add_noise_to_many, "inferable": look_what_is_told}
 
 
 def run(names: tuple[str, ...]) -> None:

@@ -88,6 +88,8 @@ def _searched(screen: Screen, target: Target) -> Iterator[_Candidate]:
             telling.add(column)
         if max(best.leaks):
             yield best
+    if target.asked.secret.sum() < floor_of(target):
+        return  # whatever tells them, they are too few
     codes_of = {c: screen.coded(c)[1] for c in columns if c not in telling}
     for pair in combinations(codes_of, 2):
         both = None if known.issuperset(pair) else codes_of[pair[0]].joined(codes_of[pair[1]])

@@ -39,10 +39,14 @@ class Codes:
 
 def exact(column: pl.Series) -> Codes:
     """The values as they are."""
-    held = column.cast(pl.Int8) if column.dtype == pl.Boolean else column
-    ranks = held.rank("dense").cast(pl.Int64)
-    n = int(ranks.max() or 0)  # type: ignore[arg-type]
-    return Codes((ranks - 1).fill_null(n).to_numpy(), n + 1)
+    if column.dtype == pl.String:
+        places = column.cast(pl.Categorical).to_physical().cast(pl.Int64)
+        return Codes(places.fill_null(-1).to_numpy() + 1, int(places.max() or 0) + 2).compact()  # type: ignore[arg-type]
+    known = column.is_not_null().to_numpy()
+    values = column.cast(pl.Int8) if column.dtype == pl.Boolean else column
+    held = values.to_physical().fill_null(0).to_numpy()
+    distinct, places_of = np.unique(held, return_inverse=True)
+    return Codes(np.where(known, places_of, len(distinct)).astype(np.int64), len(distinct) + 1)
 
 
 def binned(column: pl.Series) -> Codes:

@@ -147,6 +147,7 @@ def with_amounts(columns: dict[str, pl.Expr]) -> flou.Microdata:
 BLURS = {
     "round": flou.protect.Round(columns=["income"], unit=5_000.0),
     "noise": flou.protect.AdditiveNoise(columns=["income"], share=0.5),
+    "null": Hide(column="income", nth=7),
     "drop": Hide(column="income"),
 }
 
@@ -206,6 +207,37 @@ def test_a_release_of_nothing_hidden_tells_nothing() -> None:
     people = with_amounts({})
     assert not inferable(flou.protect.DropIdentifiers().protect(people, secret=1))
     assert not inferable(people), "data that no plan worked on hide nothing"
+
+
+@pytest.mark.parametrize("in_frame", [2, 3])
+def test_classes_are_counted_in_the_file_that_a_sample_was_drawn_from(in_frame: int) -> None:
+    """Nobody knows who is in the sample: three of the frame protect, however few of them were drawn."""
+    n = 600 * in_frame
+    place = np.arange(n) // in_frame % 30
+    frame = pl.DataFrame(
+        {
+            "pid": np.arange(n),
+            "block": np.arange(n) // (30 * in_frame),
+            "region": [f"R{p}" for p in place],
+            "stratum": place * 7 % 30,
+        }
+    )
+    people = flou.Microdata(frame, id="pid", keys=["region", "block"])
+    coarse = flou.protect.Recode("region", mapping={f"R{i}": "*" for i in range(30)})
+    release = flou.Plan([coarse, flou.protect.Sample(share=0.5)]).protect(people, secret=1)
+    assert told_by(release, "region") == ({"stratum"} if in_frame < 3 else set())
+
+
+def test_a_large_file_without_an_id_passes_by_once() -> None:
+    frame = like_eusilc(households=10_000).to_frame().drop("hid", "pid")
+    scan = frame.with_columns(place=pl.col("region") + "x").drop("weight").lazy()
+    lazy = flou.Microdata(scan, keys=["region", "size", "age", "sex"], sensitive=["income"])
+    found = [
+        inferable(flou.protect.Recode("region", mapping={f"AT{i}": "*" for i in range(9)}).protect(rows, secret=1))
+        for rows in (lazy, flou.Microdata(scan.reverse(), lazy.schema))
+    ]
+    assert found[0] == found[1], "whatever the order of the rows"
+    assert (found[0][0].by, found[0][0].n_treated) == (("place",), 20_000)
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

@@ -185,7 +185,8 @@ def _told(asked: Asked, groups: Iterable[Codes]) -> Bools:
 
 def _tolerance(was: pl.Series, amounts: Floats, near: Floats | None, classes: Codes) -> Floats:
     """How near is right: a hundredth, or a twentieth of what the release leaves open, but half a step in any case."""
-    open_left = amounts if near is None else amounts - near
+    # what is shown of a nulled amount is nothing
+    open_left = amounts if near is None else np.where(np.isnan(near), amounts, amounts - near)
     groups = classes if near is None else quantile_bins(near, 20)
     width = np.empty(len(amounts))
     whole = _spread(open_left)

@@ -116,9 +116,13 @@ class LocalSuppression(Protection):
         nulling = self._nulling(data, table, columns, cost)
         released, shown = show_nulling(data, table, columns, nulling, draw)
         by_key = {c: int(nulling.n[(nulling.mask >> j) & 1 == 1].sum()) for j, c in enumerate(columns)}
-        for j, column in enumerate(columns):
-            nulled = np.bincount(nulling.key, nulling.n * ((nulling.mask >> j) & 1), table.n_keys) / table.counts
-            if nulled.any() and (telling := columns_that_tell(data, table, column, nulled)):
+        shares = {
+            c: np.bincount(nulling.key, nulling.n * ((nulling.mask >> j) & 1), table.n_keys) / table.counts
+            for j, c in enumerate(columns)
+            if by_key[c]
+        }
+        for column, telling in columns_that_tell(data, table, shares).items():
+            if telling:
                 raise DataError(
                     f"Nulls in {column!r} would protect nobody: {listed(telling)} tells what they were. Leave it out "
                     f"of the file, or make nulls in {column!r} dearer by importance."

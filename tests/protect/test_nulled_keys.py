@@ -59,6 +59,14 @@ def test_a_column_that_tells_other_records_only_is_no_reason_to_refuse() -> None
     assert dear.protect(sparse, secret=1).steps[0].nulls["age"] == len(nulled)
 
 
+def test_strata_tell_too() -> None:
+    strata = people(years=pl.col("years") // 10, region=pl.lit("a"), sex=pl.col("pid") % 7 == 0)
+    held = flou.Microdata(strata.to_frame(), id="pid", keys=["age", "region", "colour", "sex"])
+    dear = {"age": 1, "region": 1000, "colour": 1000, "sex": 1000}
+    with pytest.raises(flou.FlouError, match="'years' tells"):
+        flou.protect.LocalSuppression(k=45, by=["years"], importance=dear, search="quick").protect(held, secret=1)
+
+
 def test_the_weight_is_left_to_the_verdict() -> None:
     """A plan may still coarsen it: the check of the final file names it."""
     held = people()

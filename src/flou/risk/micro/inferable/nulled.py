@@ -32,14 +32,14 @@ def columns_that_tell(
     `nulled` is by key column the share of the records of each key that will show a null there.
     """
     schema = data.schema
-    closed = {*schema.hidden, *schema.keys, *keys.columns, schema.weight}
+    closed = {*schema.hidden, *schema.keys, schema.weight}
     others = [c for c in data.columns if c not in closed]
     found: dict[str, list[str]] = {c: [] for c in nulled}
     if not others or not nulled or not data.n_records:
         return found
     sizes = native.collect(data.frame.select(nw.col(*others).n_unique())).row(0, named=True)
     for other in (c for c in others if 1 < sizes[c] <= _MAX_VALUES):
-        table = count_keys(data.frame, (other, *keys.columns))
+        table = count_keys(data.frame, tuple(dict.fromkeys((other, *keys.columns))))
         place = keys.locate(table.frame)
         for column, share in nulled.items():
             if _tells(table, other, column, share[place]):

@@ -11,6 +11,7 @@ import pytest
 import flou
 from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, ParameterError
 from flou.protect import Derive
+from flou.risk.micro.inferable.inferable import inferable
 
 ROWS: dict[str, list[Any]] = {
     "pid": [1, 2, 3, 4, 5],
@@ -234,6 +235,30 @@ def test_values_that_a_later_step_hides_are_followed_record_by_record(rules: str
         flou.Plan([*FIRST[first], derive, LATER[later]]).protect(earners(), secret=1)
     if later == "interval blur" and rules == "copy":
         assert share_shown([*FIRST[first], LATER[later], derive], earners()) < 0.01
+
+
+def test_a_key_that_is_drawn_anew_or_nulled_does_not_stay_in_a_derived_column() -> None:
+    rng = np.random.default_rng(8)
+    frame = earners().to_frame().with_columns(
+        size=pl.Series(rng.integers(1, 9, 2_000)), age=pl.Series(rng.integers(0, 90, 2_000))
+    )  # fmt: skip
+    people = flou.Microdata(frame, id="pid", keys=["sex", "size", "age"])
+    twice = flou.protect.Derive("twice = 2 * size")
+    with pytest.raises(flou.FlouError, match="twice: nothing that a later step hides"):
+        flou.Plan([twice, flou.protect.Pram("size", stay=0.8)]).protect(people, secret=1)
+    dear = flou.protect.LocalSuppression(k=3, importance={"size": 1, "age": 5, "sex": 5}, search="quick")
+    with pytest.raises(flou.FlouError, match="'twice' tells what they were"):
+        flou.Plan([twice, dear]).protect(people, secret=1)
+
+
+def test_what_a_strong_step_left_alone_is_found_on_the_final_file() -> None:
+    """Few values are left as they came, nobody knows which; a copy shows them beside the blur all the same."""
+    swap = flou.protect.RandomSwap(columns=["income"], share=0.8)
+    copy = flou.protect.Derive("copy = income", unit=0.01)
+    steps = [swap, copy, LATER["interval blur"]]
+    assert share_shown(steps, earners()) < 0.5
+    worst = inferable(flou.Plan(steps).protect(earners(), secret=1))[0]
+    assert (worst.by, worst.level) == (("copy",), "withhold")
 
 
 def test_a_second_rule_carries_on_what_the_first_one_took() -> None:

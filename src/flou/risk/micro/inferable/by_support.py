@@ -26,11 +26,18 @@ _LEVELS = (0, 1)
 @dataclass(frozen=True)
 class _Candidate:
     by: tuple[str, ...]
-    codes: Codes
+    #: Each column as it is looked at; what they show together is made anew, for there are many pairs.
+    parts: tuple[Codes, ...]
     leaks: tuple[int, int]
 
     def permuted(self, target: Target, places: NDArray[np.int64]) -> tuple[int, int]:
-        return target.asked.leaks(Codes(self.codes.values[places], self.codes.n))
+        codes = _together(self.parts)
+        assert codes is not None
+        return target.asked.leaks(Codes(codes.values[places], codes.n))
+
+
+def _together(parts: tuple[Codes, ...]) -> Codes | None:
+    return parts[0] if len(parts) == 1 else parts[0].joined(parts[1])
 
 
 def floor_of(target: Target) -> float:
@@ -82,7 +89,7 @@ def _searched(screen: Screen, target: Target) -> Iterator[_Candidate]:
     columns = screen.shown.columns
     telling: set[str] = set()
     for column in (c for c in columns if c not in known):
-        tried = [_Candidate((column,), codes, target.asked.leaks(codes)) for codes in screen.coded(column)[0]]
+        tried = [_Candidate((column,), (codes,), target.asked.leaks(codes)) for codes in screen.coded(column)[0]]
         best = max(tried, key=lambda c: c.leaks)
         if max(best.leaks) >= floor_of(target):
             telling.add(column)
@@ -92,6 +99,7 @@ def _searched(screen: Screen, target: Target) -> Iterator[_Candidate]:
         return  # whatever tells them, they are too few
     codes_of = {c: screen.coded(c)[1] for c in columns if c not in telling}
     for pair in combinations(codes_of, 2):
-        both = None if known.issuperset(pair) else codes_of[pair[0]].joined(codes_of[pair[1]])
+        parts = tuple(codes_of[c] for c in pair)
+        both = None if known.issuperset(pair) else _together(parts)
         if both is not None and max(leaks := target.asked.leaks(both)):
-            yield _Candidate(pair, both, leaks)
+            yield _Candidate(pair, parts, leaks)

@@ -22,6 +22,8 @@ from flou.risk.micro.inferable.target import Target
 
 #: How far beyond the tolerance the background is counted.
 _AROUND = 5
+#: Of how many records a pair is tried first, and what share of the floor it must reach among them.
+_SOME, _NEAR_FLOOR = 2_000, 0.25
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def leaks_by_formula(screen: Screen, target: Target) -> list[Leak]:
     if above:
         (chance,), (passed,) = by_chance(
             target.strata,
-            lambda places: [(_hits(target, f.guess[places], rows),) for f in above],
+            lambda places: [(_hits(target, f.guess[places][rows], rows),) for f in above],
             # what amounts that go together give by chance is large: the floor is reached beyond it
             [(f.hits - round(floor) + 1,) for f in above],
         )
@@ -75,17 +77,13 @@ def _searched(target: Target, columns: dict[str, Floats], rows: NDArray[np.intp]
         factor = _modal_factor(target, values)
         if factor is not None:
             tried.append((f"{factor:.4g} * {name}", factor * values))
-        made = [_Formula((name,), text, guess, _hits(target, guess, rows)) for text, guess in tried]
+        made = [_Formula((name,), text, guess, _hits(target, guess[rows], rows)) for text, guess in tried]
         alone[name] = max(made, key=lambda f: f.hits)
     surpassed: set[str] = set()
     for one, other in combinations(columns, 2):
-        made = []
-        for text, function, both_ways in _PAIRS:
-            for pair in ((one, other), (other, one))[: 2 if both_ways else 1]:
-                with np.errstate(all="ignore"):
-                    guess = function(columns[pair[0]], columns[pair[1]])
-                made.append(_Formula((one, other), text.format(*pair), guess, _hits(target, guess, rows)))
-        best = max(made, key=lambda f: f.hits)
+        best = _best_of_pair(target, columns, (one, other), rows, floor)
+        if best is None:
+            continue
         if best.hits >= max(alone[one].hits, alone[other].hits, 0) + floor:
             surpassed |= {one, other}
             yield best
@@ -94,11 +92,31 @@ def _searched(target: Target, columns: dict[str, Floats], rows: NDArray[np.intp]
     yield from (f for name, f in alone.items() if f.hits > 0 and name not in surpassed)
 
 
+def _best_of_pair(
+    target: Target, columns: dict[str, Floats], names: tuple[str, str], rows: NDArray[np.intp], floor: float
+) -> _Formula | None:
+    """The best formula of two columns; None where a part of the records shows that none comes near the floor."""
+    some = rows[:: max(1, len(rows) // _SOME)]
+    enough = _NEAR_FLOOR * floor * len(some) / max(1, len(rows)) if len(some) < len(rows) else -np.inf
+    best: _Formula | None = None
+    for text, function, both_ways in _PAIRS:
+        for one, other in (names, names[::-1])[: 2 if both_ways else 1]:
+            with np.errstate(all="ignore"):
+                if _hits(target, function(columns[one][some], columns[other][some]), some) < enough:
+                    continue
+                guess = function(columns[one], columns[other])
+            hits = _hits(target, guess[rows], rows)
+            if best is None or hits > best.hits:
+                # what stays below the floor is named, not permuted
+                best = _Formula(names, text.format(one, other), guess if hits >= floor else guess[:0], hits)
+    return best
+
+
 def _hits(target: Target, guess: Floats, rows: NDArray[np.intp]) -> int:
-    """Secret records that are hit, beyond what lies around them anyway."""
+    """Secret records that are hit, beyond what lies around them anyway; `guess` are the guesses of these rows."""
     assert target.amounts is not None
     assert target.asked.tolerance is not None
-    away = np.abs(guess[rows] - target.amounts[rows]) / np.maximum(target.asked.tolerance[rows], 1e-12)
+    away = np.abs(guess - target.amounts[rows]) / np.maximum(target.asked.tolerance[rows], 1e-12)
     near = int((away <= 1).sum())
     around = int((away <= _AROUND).sum()) - near
     return round(near - around / (_AROUND - 1))

@@ -89,10 +89,10 @@ def test_a_schema_file_declares_several_rows(tmp_path: Path) -> None:
     assert flou.Schema.load(file).rows_per_person == "several"
     flou.Schema(keys=["age"]).save(file, overwrite=True)
     assert "rows_per_person" not in file.read_text()
-    file.write_text('flou = 1\nrows_per_persons = "several"\n')
+    file.write_text('flou = 2\nrows_per_persons = "several"\n')
     with pytest.raises(SchemaError, match=r"rows_per_persons.*rows_per_person"):
         flou.Schema.load(file)
-    file.write_text('flou = 1\nrows_per_person = "two"\n')
+    file.write_text('flou = 2\nrows_per_person = "two"\n')
     with pytest.raises(SchemaError, match="several"):
         flou.Schema.load(file)
 

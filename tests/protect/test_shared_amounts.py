@@ -80,7 +80,7 @@ def test_additive_noise_is_drawn_once_also_within_strata_and_for_several_columns
 def test_personal_amounts_are_drawn_for_each_person() -> None:
     data = households()
     release = P.MultiplicativeNoise(["income", "wage"], share=0.3).protect(data, secret=SECRET)
-    assert [note.values["column"] for note in release.steps[0].notes] == ["income"]
+    assert [note.values["column"] for note in release.steps[0].notes if "column" in note.values] == ["income"]
     factor = release.data.to_frame(reveal=True)["wage"] / data.to_frame()["wage"]
     assert factor.n_unique() > 0.99 * len(factor)
     notes = P.AdditiveNoise("wage").protect(households(household=None), secret=SECRET).steps[0].notes
@@ -130,4 +130,4 @@ def test_blurred_amounts_are_drawn_once() -> None:
     release = P.IntervalBlur("income", classes=3, given=["age"]).protect(data, secret=SECRET)
     shown = release.data.to_frame(reveal=True)
     assert shown.group_by("hid").agg(pl.col("income").n_unique())["income"].max() == 1
-    assert "drawn once" in str(release.steps[0].notes[-1])
+    assert any("drawn once" in str(note) for note in release.steps[0].notes)

@@ -224,7 +224,7 @@ def test_classes_are_counted_in_the_file_that_a_sample_was_drawn_from(in_frame: 
     )
     people = flou.Microdata(frame, id="pid", keys=["region", "block"])
     coarse = flou.protect.Recode("region", mapping={f"R{i}": "*" for i in range(30)})
-    release = flou.Plan([coarse, flou.protect.Sample(share=0.5)]).protect(people, secret=1)
+    release = flou.Plan([coarse, flou.protect.Sample(share=0.5)]).protect(people, secret=1, period="2026")
     assert told_by(release, "region") == ({"stratum"} if in_frame < 3 else set())
 
 

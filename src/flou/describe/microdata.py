@@ -161,9 +161,7 @@ class Microdata:
 
     @property
     def n_records(self) -> int:
-        if "n" not in self._cache:
-            self._cache["n"] = int(self._counted(self.frame.select(nw.len().alias("n"))).item())
-        return int(self._cache["n"])
+        return int(self.remembered("n", lambda: self._counted(self.frame.select(nw.len().alias("n"))).item()))
 
     def require_unchanged(self) -> None:
         """Refuse to go on when a file behind these rows is no longer what it was."""
@@ -211,10 +209,9 @@ class Microdata:
 
     def _weight_range(self) -> tuple[float, list[str]]:
         """The smallest weight and what is wrong with the weights: one pass, remembered."""
-        if "weight" not in self._cache:
-            with self.watched():
-                self._cache["weight"] = check_weight(self.frame, str(self.schema.weight))
-        found: tuple[float, list[str]] = self._cache["weight"]
+        weight = str(self.schema.weight)
+        with self.watched():
+            found: tuple[float, list[str]] = self.remembered("weight", lambda: check_weight(self.frame, weight))
         return found
 
     def lowest_weight(self) -> float:
@@ -299,8 +296,7 @@ class Microdata:
     def public(self) -> Microdata:
         """What would be published: without identifiers and internal numbers, rows ordered by their values."""
         if "public" in self._cache:
-            known: Microdata = self._cache["public"]
-            return known
+            return self._cache["public"]  # type: ignore[no-any-return]
         hidden = [c for c in self.columns if c in self.schema.hidden]
         shown = [c for c in self.columns if c not in hidden]
         if not shown:

@@ -180,11 +180,8 @@ class RiskMeasure(Method):
     @classmethod
     def flags_nobody(cls, settings: Mapping[str, Any]) -> bool:
         """Whether a measure with these settings flags nobody in any file."""
-        for name, (sign, bound) in cls.vacuous.items():
-            held = settings.get(name)
-            if held is not None and (held <= bound if sign == "<=" else held >= bound):
-                return True
-        return False
+        held = ((settings.get(name), *limit) for name, limit in cls.vacuous.items())
+        return any(v is not None and (v <= bound if sign == "<=" else v >= bound) for v, sign, bound in held)
 
     #: What `against=` is for this measure: the file a release was made from, or a table of the population.
     compares_with: ClassVar[Literal["original", "population"] | None] = None

@@ -36,6 +36,7 @@ from flou.protect.micro.rows import Amounts, read_rows
 from flou.protect.micro.shared_amounts import SharedAmounts
 
 Floats = NDArray[np.float64]
+_EQUAL = "{column}: {equal} of the drawn values equal the original to the unit, by chance"
 _CLOSE = "{column}: {close} of the values lie within 1% of the original"
 Breaks = Annotated[tuple[Number | dt.date, ...], BeforeValidator(as_tuple)]
 
@@ -124,6 +125,7 @@ class IntervalBlur(Protection):
         new = held.shown(blurred)
         before, after = held.values[held.known], blurred[held.known]
         moved = before != 0
+        equal = float((np.abs(after - before) <= self.unit / 2).mean())
         close = float((np.abs(after - before) <= 0.01 * np.abs(before))[moved].mean()) if moved.any() else 1.0
         names = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
         text = "{column} is drawn anew within classes, given {covariates}"
@@ -144,6 +146,7 @@ class IntervalBlur(Protection):
             },
             notes=(
                 Note(text, {"column": self.column, "covariates": ", ".join(names)}),
+                Note(_EQUAL, {"column": self.column, "equal": Proportion(equal)}, internal=True),
                 Note(_CLOSE, {"column": self.column, "close": Proportion(close)}, internal=True),
                 *shared.notes(),
             ),

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
+from flou.engine.errors import Infeasible
 from flou.engine.guarantee import Guarantee
 from flou.engine.note import Note
 from flou.protect.micro.blur.blurring import Blurring
@@ -71,6 +72,17 @@ def blur_promises(
         found = looked_at(data)
         counts = np.zeros(0) if found is None else found.now[found.chance < 1] / unit
         return int((np.abs(counts - np.rint(counts)) > 1e-6).sum())
+
+    free = (chance < 1) & np.isfinite(drawn)
+    same = int((free & (np.abs(held.values - drawn) <= unit / 2)).sum())
+    usual = _met_by_chance(Looked(strata, number, chance, held.values, drawn, drawn), free, unit)
+    if free.sum() >= _ENOUGH_TO_SEE and same > usual + 5 * np.sqrt(usual):
+        raise Infeasible(
+            f"IntervalBlur of {column!r} would show {same:,} records their original value, where chance gives "
+            f"{usual:,.0f}: other columns tell it so exactly that drawing it anew changes little.",
+            best=f"{same / int(free.sum()):.1%} of the values equal the original to the unit",
+            next_step="Give fewer covariates (given), wider classes, or a larger unit.",
+        )
 
     def undone(data: object) -> int:
         """The records that show their original amount, where they are more than chance gives."""

@@ -231,7 +231,7 @@ PATHS = [(first, later) for first in FIRST for later in LATER if "code" not in f
 def test_values_that_a_later_step_hides_are_followed_record_by_record(rules: str, first: str, later: str) -> None:
     """A step before the rule changes some values: what it left alone is carried on all the same."""
     derive = flou.protect.Derive(RULES[rules], unit=0.01)
-    with pytest.raises(flou.FlouError, match="nothing that a later step hides stands in a derived column|where chance gives"):
+    with pytest.raises(flou.FlouError, match="nothing that a later step hides stands in a derived column"):
         flou.Plan([*FIRST[first], derive, LATER[later]]).protect(earners(), secret=1)
     if later == "interval blur" and rules == "copy":
         assert share_shown([*FIRST[first], LATER[later], derive], earners()) < 0.01
@@ -264,7 +264,7 @@ def test_what_a_strong_step_left_alone_is_found_on_the_final_file() -> None:
 def test_a_second_rule_carries_on_what_the_first_one_took() -> None:
     """The first copy is computed anew after the blur; the copy of the copy is not."""
     copy, second = (flou.protect.Derive(rule, unit=0.01) for rule in ("copy = income", "again = copy"))
-    with pytest.raises(flou.FlouError, match="again: nothing that a later step hides|where chance gives"):
+    with pytest.raises(flou.FlouError, match="again: nothing that a later step hides"):
         flou.Plan([copy, second, LATER["interval blur"], copy]).protect(earners(), secret=1)
     steps = [copy, second, LATER["interval blur"], copy, second]
     assert share_shown(steps, earners(), "again") < 0.01

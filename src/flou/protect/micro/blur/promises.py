@@ -18,8 +18,8 @@ from flou.protect.micro.rows import Amounts, Rows
 
 Floats = NDArray[np.float64]
 
-#: Records from which on it can be told whether a file shows original values.
-_ENOUGH_TO_SEE = 20
+#: Originals that are shown beyond chance count from here on: as many records, and this share of those drawn.
+_MIN_RECORDS, _MIN_SHARE = 10, 0.01
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def blur_promises(
     free = (chance < 1) & np.isfinite(drawn)
     same = int((free & (np.abs(held.values - drawn) <= unit / 2)).sum())
     usual = _met_by_chance(Looked(strata, number, chance, held.values, drawn, drawn), free, unit)
-    if free.sum() >= _ENOUGH_TO_SEE and same > usual + 5 * np.sqrt(usual):
+    if _more_than_chance(same, usual, int(free.sum())):
         raise Infeasible(
             f"IntervalBlur of {column!r} would show {same:,} records their original value, where chance gives "
             f"{usual:,.0f}: other columns tell it so exactly that drawing it anew changes little.",
@@ -92,7 +92,7 @@ def blur_promises(
         free = found.chance < 1
         same = free & (np.abs(found.original - found.now) <= unit / 2)
         usual = _met_by_chance(found, free, unit)
-        if free.sum() >= _ENOUGH_TO_SEE and same.sum() > usual + 5 * np.sqrt(usual):
+        if _more_than_chance(int(same.sum()), usual, int(free.sum())):
             return int(same.sum())
         # a later step may draw once more, and then meets the original by chance
         changed = free & np.isfinite(found.now) & (np.abs(found.now - found.drawn) > 1e-6 * unit)
@@ -104,8 +104,13 @@ def blur_promises(
     return (
         Guarantee(Note("every value of {column} stays in its class", named), outside),
         Guarantee(Note("{column} is shown in multiples of {unit}", {**named, "unit": unit}), off_unit),
-        Guarantee(Note("{column} shows its original values no more often than chance", named), undone),
+        Guarantee(Note("{column} shows its original values no more often than chance, give or take 1%", named), undone),
     )
+
+
+def _more_than_chance(same: int, usual: float, n: int) -> bool:
+    """Whether more records show their original than chance gives, and so many more that it matters."""
+    return same - usual > max(_MIN_RECORDS, _MIN_SHARE * n, 5 * np.sqrt(usual))
 
 
 def _met_by_chance(found: Looked, free: NDArray[np.bool_], unit: float) -> float:

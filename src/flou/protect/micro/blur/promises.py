@@ -110,7 +110,7 @@ def blur_promises(
 
 def _more_than_chance(same: int, usual: float, n: int) -> bool:
     """Whether more records show their original than chance gives, and so many more that it matters."""
-    return same - usual > max(_MIN_RECORDS, _MIN_SHARE * n, 5 * np.sqrt(usual))
+    return bool(same - usual > max(_MIN_RECORDS, _MIN_SHARE * n, 5 * np.sqrt(usual)))
 
 
 def _met_by_chance(found: Looked, free: NDArray[np.bool_], unit: float) -> float:

@@ -116,6 +116,10 @@ class Content(AttackSection, UtilitySection):
             out.append(words("Exact amounts and dates can be matched with other files."))
         return out
 
+    def may_leave_as_it_is(self, column: str) -> bool:
+        """Whether the schema says of a column without another role that it may be released."""
+        return column in (*self.original.schema.others, *self.records.schema.others)
+
     def _nearly_unique(self, column: ColumnOverview, n_records: int) -> bool:
         """A published column, no key or weight, with a distinct value for one record in twenty or more."""
         return not {"key", "weight"} & set(column.roles) and 20 * column.n_distinct >= n_records

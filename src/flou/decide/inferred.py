@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flou.decide.published import released_records
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason
 from flou.describe.microdata import Microdata
@@ -21,18 +22,10 @@ _DECISIONS = {"withhold": Decision.WITHHOLD, "review": Decision.REVIEW}
 
 def inferred(rules: Sequence[Rule], results: Sequence[Result | Release]) -> Iterator[Reason]:
     """A reason for each hidden column that the released ones tell."""
-    for data in _released(results):
+    for data in released_records(results):
         for leak in inferable(data, largest_k(rules, results, data)):
             if leak.level in _DECISIONS:
                 yield Reason(_DECISIONS[leak.level], leak.message, _RULE, {})
-
-
-def _released(results: Sequence[Result | Release]) -> list[Microdata]:
-    """The records that would be published: those of releases, or where none is given those that were measured."""
-    releases = [r.data for r in results if isinstance(r, Release)]
-    found = releases or [r.data for r in results if isinstance(r, RiskResult)]
-    held = [d for d in found if isinstance(d, Microdata) and d.released and not d.marks.frame]
-    return list({id(d): d for d in held}.values())
 
 
 def largest_k(rules: Sequence[Rule], results: Sequence[Result | Release], data: Microdata) -> int:

@@ -58,6 +58,8 @@ def show_overview(found: Overview) -> None:
         )
     else:
         out.print("No keys are declared: say which columns an intruder may know, with --schema or --keys.")
+    for remark in found.remarks:
+        hanging(out, "Look at this: ", str(remark))
 
 
 #: Labels of values shown for one column.

@@ -13,7 +13,9 @@ from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.describe.public_schema import told_schema
 from flou.describe.schema import ColumnType, Role, Schema
+from flou.describe.spellings import spelling_notes
 from flou.engine import native
+from flou.engine.note import Note
 from flou.engine.values import codes_in, text_of
 
 
@@ -49,6 +51,8 @@ class Overview:
     n_keys: int | None = None
     n_complete_keys: int | None = None
     n_possible_keys: int | None = None
+    #: What the office should look at, with values of the file: for internal eyes.
+    remarks: tuple[Note, ...] = ()
 
     def to_frame(self) -> pl.DataFrame:
         """One line a column."""
@@ -67,6 +71,7 @@ class Overview:
                 f"{self.n_keys:,} distinct keys, {self.n_complete_keys:,} of them complete; "
                 f"{self.n_possible_keys:,} complete ones are possible"
             )
+        lines += [f"Look at this: {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
 
@@ -96,13 +101,13 @@ def overview(data: Microdata) -> Overview:
         )
         for i, name in enumerate(data.columns)
     )
-    keys = tuple(told.keys)
+    keys, remarks = tuple(told.keys), spelling_notes(data) if row["n"] else ()
     if not keys or not row["n"]:
-        return Overview(int(row["n"]), columns)
+        return Overview(int(row["n"]), columns, remarks=remarks)
     table = data.key_table(keys)
     space = KeySpace(table, keys, (), told.declared_modalities, told.incoherent)
     complete = table.frame.drop_nulls().height
-    return Overview(int(row["n"]), columns, table.n_keys, complete, space.n_possible())
+    return Overview(int(row["n"]), columns, table.n_keys, complete, space.n_possible(), remarks)
 
 
 def labelled_values(schema: Schema, column: str) -> tuple[LabelledValue, ...]:

@@ -32,7 +32,7 @@ from flou.engine.values import text_of
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.reference_distribution import classes_and_reference
-from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses
+from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses, notes_of
 from flou.risk.micro.setting import sensitive_columns
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -92,7 +92,7 @@ class TCloseness(ClassMeasure):
                 "n_keys": "distinct keys",
                 "n_records": "records",
             },
-            notes=next((part.notes for part in parts if part.notes), ()),
+            notes=notes_of(parts),
             keys=keys,
             key_values=farthest,
             unit_label="distance",

@@ -32,14 +32,22 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
-from flou.engine.errors import DataError, ParameterError, listed
+from flou.engine.errors import ParameterError
 from flou.engine.method import Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
-from flou.engine.values import text_of
 from flou.risk.micro.histogram import around, class_chart
-from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses, sensitive_classes
+from flou.risk.micro.sensitive import (
+    ClassMeasure,
+    Floats,
+    Ints,
+    Part,
+    SensitiveClasses,
+    notes_of,
+    require_values,
+    sensitive_classes,
+)
 from flou.risk.micro.setting import sensitive_columns
 
 Kind = Literal["distinct", "entropy", "recursive"]
@@ -81,16 +89,12 @@ class LDiversity(ClassMeasure):
         return self
 
     def require_groups(self, data: Microdata) -> None:
-        """Refuse groups of values that a file does not hold: a slip of the pen would leave values ungrouped."""
+        """Refuse groups of values that a file does not hold."""
         if self.groups is None:
             return
         column = sensitive_columns(data, self.sensitive)[0]
-        values = {text_of(v) for v in data.key_table((column,)).frame[column].to_list()}
-        unknown = sorted({name for name, _ in self.groups} - values)
-        if unknown:
-            raise DataError(
-                f"groups names {listed(unknown)}, which {column!r} does not hold: {listed(sorted(values))}."
-            )
+        values = data.key_table((column,)).frame[column]
+        require_values(dict(self.groups), column, values.drop_nulls().to_list())
 
     def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
         columns = sensitive_columns(data, self.sensitive)
@@ -130,7 +134,7 @@ class LDiversity(ClassMeasure):
                 "n_keys": "distinct keys",
                 "n_records": "records",
             },
-            notes=_constant_notes(n_constant),
+            notes=(*_constant_notes(n_constant), *notes_of(parts)),
             keys=keys,
             key_values=smallest if self.kind == "entropy" else smallest.astype(np.int64),
             unit_label="l",

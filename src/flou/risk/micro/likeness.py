@@ -29,7 +29,7 @@ from flou.risk.micro.closeness import ROUNDING
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import Chart, around, class_chart
 from flou.risk.micro.reference_distribution import classes_and_reference
-from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses
+from flou.risk.micro.sensitive import ClassMeasure, Floats, Ints, Part, SensitiveClasses, notes_of
 from flou.risk.micro.setting import sensitive_columns
 
 
@@ -81,7 +81,7 @@ class _RelativeGain(ClassMeasure):
                 "n_records": keys.n_records,
             },
             figure_labels=figure_labels,
-            notes=next((part.notes for part in parts if part.notes), ()),
+            notes=notes_of(parts),
             keys=keys,
             key_values=worst,
             unit_label=unit_label,

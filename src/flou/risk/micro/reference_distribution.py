@@ -6,14 +6,17 @@ against the original it was made from where that is given.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from flou.describe.microdata import Microdata
+from flou.describe.spellings import first_spellings
 from flou.engine.errors import DataError
 from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.values import text_of
-from flou.risk.micro.sensitive import Part, SensitiveClasses, sensitive_classes
+from flou.risk.micro.sensitive import Part, sensitive_classes, spelt_once
 
 _OTHER_VALUES = Note(
     "The original has other values in a sensitive column than the release: its distribution is that of the release."
@@ -24,8 +27,9 @@ _ITSELF = Note("The release is held against itself: records that were dropped ar
 
 def classes_and_reference(data: Microdata, against: Microdata | None, column: str) -> Part:
     """Classes with null as a value, and how often each value occurs in the input; values of it that are gone last."""
-    classes = sensitive_classes(data, column).with_null_as_value()
+    classes = sensitive_classes(data, column)
     if against is None:
+        classes = classes.with_null_as_value()
         return Part(classes, classes.totals(), (_ITSELF,) if data.released else ())
     require_columns(against, (column,), "The original lacks a column: sensitive")
     kinds = [frame.collect_schema()[column] for frame in (data.frame, against.frame)]
@@ -35,17 +39,20 @@ def classes_and_reference(data: Microdata, against: Microdata | None, column: st
             "compared."
         )
     whole = against.key_table((column,))
-    known = {_name(v): i for i, v in enumerate(classes.values)}
-    in_whole = {_name(v): v for v in whole.frame[column].to_list()}
-    if set(known) - set(in_whole):
+    in_whole = whole.frame[column].to_list()
+    # a value of the original is the one of the release that says the same, however each of them spells it
+    n = len(classes.values)
+    names = first_spellings([*classes.values, *in_whole])
+    classes = spelt_once(classes, names[:n]).with_null_as_value()
+    whole_values = {_name(v): v for v in names[n:]}
+    place = {_name(v): i for i, v in enumerate(classes.values)}
+    if set(place) - set(whole_values):
         return Part(classes, classes.totals(), (_OTHER_VALUES,))
-    gone = sorted(set(in_whole) - set(known), key=str)
-    known.update((name, len(classes.values) + i) for i, name in enumerate(gone))
-    totals = np.zeros(len(known), dtype=np.int64)
-    np.add.at(totals, [known[name] for name in in_whole], whole.counts)
-    values = [*classes.values, *(in_whole[name] for name in gone)]
-    merged = SensitiveClasses(column, classes.keys, classes.place, classes.code, classes.count, values)
-    return Part(merged, totals)
+    gone = sorted(set(whole_values) - set(place), key=str)
+    place.update((name, len(classes.values) + i) for i, name in enumerate(gone))
+    totals = np.zeros(len(place), dtype=np.int64)
+    np.add.at(totals, [place[_name(v)] for v in names[n:]], whole.counts)
+    return Part(replace(classes, values=[*classes.values, *(whole_values[name] for name in gone)]), totals)
 
 
 def _name(value: object) -> str | None:

@@ -1,13 +1,14 @@
 """Classes and what is sensitive in them: for each distinct key, how many records have each sensitive value.
 
 One group-by of keys and sensitive column, remembered with the data. A class is made of the records that show
-the very same key, null being a category: they cannot be told apart, whatever an intruder knows.
+the very same key, null being a category: they cannot be told apart, whatever an intruder knows. Sensitive values that
+are spellings of one count as one; a blank text is undetermined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
+from flou.describe.spellings import first_spellings, spelling
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.keys import KeyTable, factorise
 from flou.engine.method import RiskMeasure
@@ -28,6 +30,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 #: Pairs of class and value that are counted in a table instead of being sorted.
 _MAX_DENSE = 1 << 21
+
+_RESPELT = "{column} spells a value in several ways (case, spaces, accents, digits): they count as one value."
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,8 @@ class SensitiveClasses:
     code: NDArray[np.int64]
     count: Ints
     values: list[object]
+    #: Whether one value had several spellings.
+    respelt: bool = False
 
     @property
     def sizes(self) -> Ints:
@@ -64,7 +70,7 @@ class SensitiveClasses:
         if not self.n_null:
             return self
         code = np.where(self.code < 0, len(self.values), self.code)
-        return SensitiveClasses(self.column, self.keys, self.place, code, self.count, [*self.values, None])
+        return replace(self, code=code, values=[*self.values, None])
 
 
 class Part(NamedTuple):
@@ -73,6 +79,15 @@ class Part(NamedTuple):
     classes: SensitiveClasses
     totals: Ints
     notes: tuple[Note, ...] = ()
+
+
+def notes_of(parts: Sequence[Part]) -> tuple[Note, ...]:
+    """What is to be said of the sensitive columns, each thing once."""
+    found: list[Note] = []
+    for part in parts:
+        respelt = (Note(_RESPELT, {"column": part.classes.column}, internal=True),) if part.classes.respelt else ()
+        found += [note for note in (*part.notes, *respelt) if note not in found]
+    return tuple(found)
 
 
 class ClassMeasure(RiskMeasure):
@@ -102,9 +117,11 @@ def sensitive_classes(
         refuse_several_rows(data, "A measure of groups of sensitive values")
     values, code = factorise(joint.frame[column])
     found = SensitiveClasses(column, keys, place, code.astype(np.int64), joint.persons, values)
+    found = spelt_once(found, first_spellings(values))
     if groups is None and level is None:
         return found
-    return _grouped(found, _group_names(data, column, values, groups, level))
+    names = _group_names(data, column, found.values, groups, level)
+    return replace(spelt_once(found, first_spellings(names)), respelt=found.respelt)
 
 
 def _group_names(
@@ -119,18 +136,32 @@ def _group_names(
             )
         above = hierarchy.generalise(values, level, keep=data.schema.not_applicable.get(column, ()))
         return [text_of(above[v]) for v in values]
-    unknown = sorted(set(groups) - {text_of(v) for v in values})
-    if unknown and not data.released:  # a release may have lost the records that had them
+    if not data.released:  # a release may have lost the records that had them
+        require_values(groups, column, values)
+    group_of: dict[str | float, str] = {}
+    for name, group in groups.items():
+        if group_of.setdefault(spelling(name), text_of(group)) != text_of(group):
+            raise ParameterError(f"groups has {name!r} in two groups, in two spellings: give it one group.")
+    return [group_of.get(spelling(t), t) for t in map(text_of, values)]
+
+
+def require_values(groups: Mapping[str, Scalar], column: str, values: Sequence[object]) -> None:
+    """Refuse groups of values that a column does not hold: a slip of the pen would leave values ungrouped."""
+    held = {spelling(text_of(v)) for v in values}
+    if unknown := sorted(name for name in groups if spelling(name) not in held):
         raise DataError(f"groups names {listed(unknown)}, which {column!r} never holds. Values: {listed(values)}.")
-    return [text_of(groups.get(text_of(v), v)) for v in values]
 
 
-def _grouped(classes: SensitiveClasses, names: list[str]) -> SensitiveClasses:
-    """The same records by group of values instead of by value."""
-    values = sorted(set(names))
-    of_value = np.array([values.index(n) for n in names] or [0], dtype=np.int64)
+def spelt_once(classes: SensitiveClasses, names: Sequence[object]) -> SensitiveClasses:
+    """The same records with one value for all those of one name; where the name is None it is undetermined."""
+    values = [name for name in dict.fromkeys(names) if name is not None]
+    if len(values) == len(names):
+        return classes if values == classes.values else replace(classes, values=values)
+    number: dict[object, int] = {name: i for i, name in enumerate(values)} | {None: -1}
+    of_value = np.array([number[n] for n in names], dtype=np.int64)
     code = np.where(classes.code < 0, -1, of_value[classes.code])
-    return _paired(classes.column, classes.keys, classes.place, code, classes.count, list(values))
+    paired = _paired(classes.column, classes.keys, classes.place, code, classes.count, values)
+    return replace(paired, respelt=True)
 
 
 def coarsened(classes: SensitiveClasses, keys: KeyTable, place: NDArray[np.intp]) -> SensitiveClasses:

@@ -124,7 +124,7 @@ def test_an_outsider_alone_was_tried() -> None:
 
 def test_zeros_of_a_suppressed_table_are_true() -> None:
     text = words_of(made().html(audience="public"))
-    assert "nobody can tell which" not in text
+    assert "empty, or shown as zero" not in text
     assert "empty cells are not listed" in text
     assert "Figures that are shown are the true ones." in text
     assert "counts changed" not in text

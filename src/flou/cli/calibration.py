@@ -95,11 +95,14 @@ def _show(found: Calibration) -> None:
     feasible = [p for p in found.points if p.feasible]
     listed = feasible if len(feasible) <= _MOST_POINTS else list(found.frontier)
     lines = Lines(box=None, pad_edge=False, header_style="bold")
-    for name in (*found.names, "risk", "worst", "utility", ""):
+    zeros = ("told", "empty") if found.on_tables else ()
+    for name in (*found.names, "risk", "worst", "utility", *zeros, ""):
         lines.add_column(name, justify="left" if name == "" else "right")
     for point in listed:
         lines.add_row(
-            *(plain_text(point.parameters[n]) for n in found.names), *_figures(point), _mark(point, found, frontier)
+            *(plain_text(point.parameters[n]) for n in found.names),
+            *_figures(point, zeros),
+            _mark(point, found, frontier),
         )
     screen.print(lines, width=min(screen.width, 80))
     refused = len(found.points) - len(feasible)
@@ -110,9 +113,10 @@ def _show(found: Calibration) -> None:
         hanging(screen, "", line.strip())
 
 
-def _figures(point: Point) -> tuple[str, str, str]:
-    risk, worst, utility = (f"{x:.3f}" if x is not None else "–" for x in (point.risk, point.worst, point.utility))
-    return risk, worst, utility
+def _figures(point: Point, zeros: tuple[str, ...]) -> list[str]:
+    shown = [(point.risk, 3), (point.worst, 3), (point.utility, 3)]
+    shown += [(getattr(point, name), digits) for name, digits in zip(zeros, (0, 3), strict=False)]
+    return ["–" if x is None else f"{x:,.{digits}f}" for x, digits in shown]
 
 
 def _mark(point: Point, found: Calibration, frontier: set[int]) -> str:

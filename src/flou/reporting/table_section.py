@@ -145,8 +145,12 @@ class TableSection(SuppressedTables):
         if self.withholds and not all(table.suppression is not None and self.is_drawn(table) for table in self.tables):
             found.append(f"{MARK}{words.colon} {words('cell suppressed for statistical confidentiality')}")
         if any(table.hides_zeros and table.suppression is None for table in self.tables):
-            text = "A cell that is not listed is empty, or shown as zero: nobody can tell which, and both are left out."
-            found.append(words(text))
+            found.append(
+                words(
+                    "A cell that is not listed is empty, or shown as zero: both are left out. Figures beside it can "
+                    "tell which."
+                )
+            )
         return found
 
     def changed_counts(self, step: Step) -> list[str]:

@@ -36,6 +36,10 @@ class Point:
     #: The risk of the published count that tells most.
     worst: float | None = None
     utility: float | None = None
+    #: Of tables: how many cells are expected to prove, by their only shown child, that a zero beside it is false.
+    told: float | None = None
+    #: Of tables: the chance that such zeros are true where the cell and its child are published alike.
+    empty: float | None = None
     error: FlouError | None = field(default=None, repr=False)
 
     @property
@@ -63,6 +67,11 @@ class Calibration:
     utility: CountUtility
     limit: float | None
     n_cells: int
+
+    @property
+    def on_tables(self) -> bool:
+        """Whether it was measured on tables, so that cells and their children are known."""
+        return any(p.told is not None for p in self.points)
 
     @cached_property
     def frontier(self) -> tuple[Point, ...]:
@@ -130,6 +139,11 @@ class Calibration:
     def to_frame(self) -> pl.DataFrame:
         """One line a point, in the order of the grid."""
         chosen = self.chosen
+        zeros = [
+            pl.Series(name, [getattr(p, name) for p in self.points], pl.Float64)
+            for name in ("told", "empty")
+            if self.on_tables
+        ]
         columns: dict[str, list[Any]] = {n: [p.parameters[n] for p in self.points] for n in self.names}
         frame = pl.DataFrame({n: _column(values) for n, values in columns.items()})
         return frame.with_columns(
@@ -137,6 +151,7 @@ class Calibration:
             pl.Series("risk_uniform", [p.risk_uniform for p in self.points], pl.Float64),
             pl.Series("worst", [p.worst for p in self.points], pl.Float64),
             pl.Series("utility", [p.utility for p in self.points], pl.Float64),
+            *zeros,
             pl.Series("feasible", [p.feasible for p in self.points]),
             pl.Series("reason", [p.reason for p in self.points]),
             pl.Series("on_frontier", self._on_frontier),
@@ -171,7 +186,13 @@ class Calibration:
         chosen = self.chosen
         assert chosen is not None
         figures = f"risk {chosen.risk:.3f} (worst count {_digits(chosen.worst)}), utility {chosen.utility:.3f}"
-        return "\n".join([*lines, f"  best with risk at most {self.limit:g}: {chosen.label}: {figures}"])
+        lines.append(f"  best with risk at most {self.limit:g}: {chosen.label}: {figures}")
+        if chosen.told is not None and chosen.empty is not None:
+            lines.append(
+                f"  zeros of the best: {chosen.told:,.0f} cells are expected to prove, by their only shown child, that "
+                f"a zero is false; published like it, the zeros are true with {chosen.empty:.0%}"
+            )
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return self.summary()

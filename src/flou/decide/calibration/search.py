@@ -23,6 +23,7 @@ from flou.engine.errors import Infeasible, ParameterError
 from flou.engine.method import RiskMeasure
 from flou.engine.progress import Progress, listening, tell
 from flou.engine.release import Release
+from flou.risk.table.expected_children import Children
 from flou.risk.table.inference_result import InferenceMeasure
 from flou.risk.table.setting import counted_cells
 from flou.utility.table.count_utility import CountUtility
@@ -51,8 +52,8 @@ def calibrate(
     """
     _check(risk, utility, limit, progress, n_jobs)
     names, points = _grid(over)
-    frequencies = read_counts(on)
-    task = partial(_point, protection, names, risk, utility, frequencies)
+    frequencies, children = read_counts(on), _children(on)
+    task = partial(_point, protection, names, risk, utility, frequencies, children)
     with listening(progress):
         found = list(_carried_out(task, points, min(n_jobs or 1, len(points))))
     failures = [p.error for p in found if p.error is not None]
@@ -78,6 +79,12 @@ def read_counts(on: Any) -> CountFrequencies:
     for table in tables_of(inner):
         counted_cells(table)  # refuses weighted tables
     return CountFrequencies.of([t.histogram() for t in tables_of(inner)])
+
+
+def _children(on: Any) -> Children | None:
+    """The cells of tables beside those that they are parts of; a frame of counts tells of none."""
+    inner = on.data if isinstance(on, Release) else on
+    return Children.of(tables_of(inner)) if data_kind(inner) in ("table", "table set") else None
 
 
 def _check(risk: object, utility: object, limit: object, progress: object, n_jobs: object) -> None:
@@ -135,6 +142,7 @@ def _point(
     risk: InferenceMeasure,
     utility: CountUtility,
     frequencies: CountFrequencies,
+    children: Children | None,
     values: tuple[Any, ...],
 ) -> Point:
     parameters = dict(zip(names, values, strict=True))
@@ -158,6 +166,7 @@ def _point(
     if "prior" in type(risk).model_fields:
         ignorant = risk.model_copy(update={"prior": "uniform"}).measure(mechanism, counts=frequencies).value
     worst = measured.figures.get("worst")
+    told, empty = (None, None) if children is None else children.expect(mechanism)
     return Point(
         parameters,
         made=made,
@@ -166,4 +175,6 @@ def _point(
         risk_uniform=ignorant,
         worst=float(worst) if isinstance(worst, int | float) else None,
         utility=utility.expect(mechanism, counts=frequencies).value,
+        told=told,
+        empty=empty,
     )

@@ -79,6 +79,11 @@ class Mechanism(ABC):
         rows: Floats = self.chances[numbers]
         return rows
 
+    def key_intervals(self) -> tuple[Floats, Floats]:
+        """Where the noise goes by the keys of the units: from which key in [0, 1) to which each deviation is meant."""
+        high: Floats = np.cumsum(self.chances, axis=1)
+        return high - self.chances, high
+
     @property
     def large_counts(self) -> Integers:
         """Counts beyond the noise, of which each row that serves large counts has one."""

@@ -83,3 +83,8 @@ class UnbiasedRounding(Rounding):
         rows[remainders[1:], self.base - remainders[1:] + reach] = remainders[1:] / self.base
         rows.flags.writeable = False
         return rows
+
+    def key_intervals(self) -> tuple[Floats, Floats]:
+        """Small keys are rounded up."""
+        high: Floats = np.cumsum(self.chances[:, ::-1], axis=1)[:, ::-1]
+        return high - self.chances, high

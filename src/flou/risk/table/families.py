@@ -29,6 +29,8 @@ class Families:
     possible: NDArray[np.bool_]
     #: The family below each cell; -1 where there is none.
     family_below: Ints
+    #: The cell that is the total of each family; -1 where it is not listed.
+    total: Ints
 
     def sums(self, figures: NDArray[Any]) -> Ints:
         """The sum over each family."""
@@ -57,7 +59,6 @@ def group_cells(table: Table, along: int) -> Families:
     digits = Digits(tuple(d.n_nodes for d in table.dims))
     packed = digits.pack(list(codes.T))
     node = codes[:, along].astype(np.int64)
-    _require_every_level(table, along)
     inside = np.flatnonzero(node != 0)
     parents, zonings = dim.parents.astype(np.int64), dim.zonings.astype(np.int64)
     above = packed[inside] + (parents[node[inside]] - node[inside]) * digits.strides[along]
@@ -73,7 +74,17 @@ def group_cells(table: Table, along: int) -> Families:
     held = table.cells.possible
     possible = np.ones(len(codes), dtype=np.bool_) if held is None else held
     np.subtract.at(n_possible, numbers, (~possible[inside]).astype(np.int64))
-    return Families(group, n_possible, possible, _families_below(packed, node, totals, keys, zonings, dim.n_zonings))
+    below = _families_below(packed, node, totals, keys, zonings, dim.n_zonings)
+    return Families(group, n_possible, possible, below, _places(packed, totals[keys // dim.n_zonings]))
+
+
+def _places(packed: Ints, wanted: Ints) -> Ints:
+    """Where some cells stand among those of the table; -1 for those that it does not list."""
+    if not len(packed):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    order = np.argsort(packed, kind="stable")
+    place = order[np.minimum(np.searchsorted(packed, wanted, sorter=order), len(packed) - 1)]
+    return np.where(packed[place] == wanted, place, -1)
 
 
 def _families_below(packed: Ints, node: Ints, totals: Ints, keys: Ints, zonings: Ints, n_zonings: int) -> Ints:
@@ -89,8 +100,8 @@ def _families_below(packed: Ints, node: Ints, totals: Ints, keys: Ints, zonings:
     return out
 
 
-def _require_every_level(table: Table, along: int) -> None:
-    """A level that is not listed can be computed by adding up, but no cell of it can be withheld."""
+def require_every_level(table: Table, along: int) -> None:
+    """Refuse a table without a level: it can be computed by adding up, but no cell of it can be withheld."""
     dim = table.dims[along]
     used = np.zeros(dim.n_nodes, dtype=np.bool_)
     used[table.cells.codes[:, along]] = True

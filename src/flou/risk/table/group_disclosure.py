@@ -22,7 +22,7 @@ from pydantic import Field
 from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError, did_you_mean
-from flou.risk.table.families import Families, group_cells
+from flou.risk.table.families import Families, group_cells, require_every_level
 from flou.risk.table.primary_rule import Figure, Levels, PrimaryRule, Sensitive, has_negatives, one_rule
 from flou.risk.table.threshold import per_contributor
 
@@ -55,6 +55,7 @@ class GroupDisclosure(PrimaryRule):
                 "GroupDisclosure goes by everybody of a group, and the table estimates counts from a sample: what all "
                 "sampled people have the others need not have. Tabulate without weight=."
             )
+        require_every_level(table, along)
         families = group_cells(table, along)
         lower, upper, alone = disclosed_levels(families, counts, self.outsiders)
         if alone:

@@ -14,59 +14,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flou.risk.table.families import group_cells
+
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
-    """How many groups are shown in one category alone, and how many of those truly are."""
+    """The groups of a table that are shown in one category alone, one place in each array."""
 
-    n_shown: int = 0
-    n_true: int = 0
-
-    def __add__(self, other: Groups) -> Groups:
-        return Groups(self.n_shown + other.n_shown, self.n_true + other.n_true)
+    #: The cell that is shown with people in it.
+    child: Integers
+    #: The cell of the whole group; -1 where the table does not list it.
+    parent: Integers
+    #: How many other categories somebody of the group can be in; all are shown as zero.
+    n_zeros: Integers
+    #: Whether the group truly is in one category alone.
+    true: NDArray[np.bool_]
 
 
 def find_groups(table: Any) -> Groups:
     """The groups of every dimension of a table."""
-    codes = np.asarray(table.cells.codes, dtype=np.int64)
-    possible = table.cells.possible
+    found = [_along(table, j) for j in range(len(table.dims))]
+    fields = ("child", "parent", "n_zeros", "true")
+    return Groups(*(np.concatenate([getattr(part, name) for part in found]) for name in fields))
+
+
+def _along(table: Any, j: int) -> Groups:
+    families = group_cells(table, j)
     shown = np.asarray(table.published_counts, dtype=np.float64) != 0  # what is withheld is not shown as zero
-    there = np.asarray(table.true_counts) > 0
-    found = Groups()
-    for j, dim in enumerate(table.dims):
-        parents = np.asarray(dim.parents, dtype=np.int64)
-        n_zonings = int(dim.n_zonings)
-        family = parents * n_zonings + np.asarray(dim.zonings, dtype=np.int64)
-        sizes = np.bincount(family[1:], minlength=int(family.max(initial=0)) + 1)
-        inside = codes[:, j] != 0
-        others = np.delete(codes[inside], j, axis=1)
-        families = family[codes[inside, j]]
-        ruled_out = np.zeros(len(families)) if possible is None else ~possible[inside]
-        found += count_groups(others, families, sizes, ruled_out, shown[inside], there[inside])
-    return found
-
-
-def count_groups(
-    others: Integers,
-    families: Integers,
-    sizes: Integers,
-    ruled_out: NDArray[Any],
-    shown: NDArray[np.bool_],
-    there: NDArray[np.bool_],
-) -> Groups:
-    """From cells known by their group, and by the family of categories that each is one of."""
-    if not len(families):
-        return Groups()
-    # one number a row and family, numbered anew after each dimension so that it never overflows
-    which, n = families, len(sizes)
-    for codes in others.T:
-        _, which = np.unique(codes * n + which, return_inverse=True)
-        n = int(which.max()) + 1
-    family = np.zeros(n, dtype=np.int64)
-    family[which] = families
-    n_categories = sizes[family] - np.bincount(which, ruled_out, n)
-    alone = (np.bincount(which, shown, n) == 1) & (n_categories >= 2)
-    truly = alone & (np.bincount(which, there, n) == 1)
-    return Groups(int(alone.sum()), int(truly.sum()))
+    inside = families.group >= 0
+    alone = (families.sums(shown) == 1) & (families.n_possible >= 2)
+    child = np.flatnonzero(inside & shown & alone[families.group])
+    group = families.group[child]
+    true = families.sums(np.asarray(table.true_counts) > 0)[group] == 1
+    return Groups(child, families.total[group], families.n_possible[group] - 1, true)

@@ -26,9 +26,10 @@ from flou.engine.values import Proportion
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
 from flou.risk.table.count_inference import with_counts
-from flou.risk.table.groups import Groups, find_groups
+from flou.risk.table.groups import find_groups
 from flou.risk.table.inference_chart import behind_a_zero
 from flou.risk.table.inference_result import InferenceMeasure, InferenceResult
+from flou.risk.table.lone_children import LABELS, LoneChildren
 from flou.risk.table.prior import PriorKind, prior_on
 from flou.risk.table.setting import Setting, counted_cells
 
@@ -39,7 +40,9 @@ class ZeroInference(InferenceMeasure):
     Reference: Enderle, Giessing and Tent (2020); Hundepool et al. (2012) for group disclosure.
     Result: `.value` P(X = 0 | X' = 0), `.group` what follows for a group of `categories` categories; of a table also
     `.true_zeros` the share of its published zeros that are true, `.n_groups` groups shown in one category alone and
-    `.n_true_groups` those that truly are; `.by_count` what a published zero may be.
+    `.n_true_groups` those that truly are; `.by_count` what a published zero may be. Of cells with one shown child
+    `.n_told` prove that a zero is false, and `.empty` is the probability that zeros are true where both are published
+    alike.
     """
 
     reference: ClassVar[str] = "enderle2020"
@@ -52,6 +55,12 @@ class ZeroInference(InferenceMeasure):
         "true_zeros": "low",
         "n_groups": "either",
         "n_true_groups": "low",
+        "n_pairs": "either",
+        "n_told": "low",
+        "n_alike": "either",
+        "empty": "low",
+        "worst_empty": "low",
+        "true_empty": "low",
     }
 
     categories: int = Field(2, ge=2, lt=10_000, description="categories that a group is spread over, for `group`")
@@ -71,7 +80,7 @@ class ZeroInference(InferenceMeasure):
             "group": Proportion(found.value ** (self.categories - 1)),
         }
         if setting.tables:
-            figures |= _observed(setting)
+            figures |= self._observed(setting)
         notes = prior.notes
         if found.worst_count is None:
             notes = (*notes, Note("no zero is ever published: there is nothing to infer from"))
@@ -87,6 +96,23 @@ class ZeroInference(InferenceMeasure):
             chart=behind_a_zero,
         )
 
+    def _observed(self, setting: Setting) -> dict[str, Figure]:
+        """What the tables themselves show."""
+        n_zeros = n_true = 0
+        groups = [find_groups(table) for table in setting.tables]
+        for table in setting.tables:
+            zeros = (np.asarray(table.published_counts) == 0) & counted_cells(table)
+            n_zeros += int(zeros.sum()) + int(table.n_unlisted_zeros)
+            n_true += int((table.true_counts[zeros] == 0).sum()) + int(table.n_unlisted_zeros)
+        lone = LoneChildren.of(setting.tables, groups)
+        return {
+            "n_zeros": n_zeros,
+            "true_zeros": Proportion(n_true / n_zeros if n_zeros else 0.0),
+            "n_groups": sum(len(found.child) for found in groups),
+            "n_true_groups": sum(int(found.true.sum()) for found in groups),
+            **lone.figures(setting.mechanism, self.prior, setting.frequencies),
+        }
+
 
 _LABELS = {
     "published": "share of cells published as zero",
@@ -95,6 +121,7 @@ _LABELS = {
     "true_zeros": "share of them that are true",
     "n_groups": "groups shown in one category alone",
     "n_true_groups": "those that truly are",
+    **LABELS,
 }
 
 
@@ -103,21 +130,3 @@ def _no_zeros() -> DataError:
         "counts= has no line i = 0, the number of empty cells, so nothing can be said of published zeros. Add it, or "
         "measure the table itself."
     )
-
-
-def _observed(setting: Setting) -> dict[str, Figure]:
-    """What the tables themselves show."""
-    n_zeros = n_true = 0
-    groups = Groups()
-    for table in setting.tables:
-        counted = counted_cells(table)
-        zeros = (np.asarray(table.published_counts) == 0) & counted
-        n_zeros += int(zeros.sum()) + int(table.n_unlisted_zeros)
-        n_true += int((table.true_counts[zeros] == 0).sum()) + int(table.n_unlisted_zeros)
-        groups += find_groups(table)
-    return {
-        "n_zeros": n_zeros,
-        "true_zeros": Proportion(n_true / n_zeros if n_zeros else 0.0),
-        "n_groups": groups.n_shown,
-        "n_true_groups": groups.n_true,
-    }

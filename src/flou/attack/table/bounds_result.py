@@ -48,8 +48,9 @@ class Case:
     equations: Equations
     sides: Sequence[Side]
     lone: list[Ints]
-    #: Cells that nobody shows, and those that are sensitive.
+    #: Cells that may have another figure, those among them that the table withholds, and those that are sensitive.
     hidden: NDArray[np.bool_]
+    withheld: NDArray[np.bool_]
     primary: NDArray[np.bool_]
     known_truth: bool
 
@@ -60,7 +61,7 @@ class Case:
     @property
     def suppressed(self) -> Ints:
         """The cells that the table lists and does not show."""
-        return np.flatnonzero(self.hidden & self.whole.is_listed)
+        return np.flatnonzero(self.withheld)
 
     @property
     def in_units(self) -> list[Side]:

@@ -34,11 +34,11 @@ from flou.engine.method import Safe, measured_on
 from flou.engine.note import Note
 from flou.risk.table.bounds.audit import Singletons
 from flou.risk.table.bounds.lone import lone_contributors
-from flou.risk.table.bounds.seen_side import seen_sides, seen_table
+from flou.risk.table.bounds.seen_side import laid_out, seen_sides, seen_table, uncertain
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides
 from flou.risk.table.bounds.whole_table import WholeTable
 from flou.risk.table.primary_rule import Sensitive
-from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
+from flou.risk.table.sensitive_cells import PrimaryRules, may_be_empty, sensitive_cells
 from flou.risk.table.statements import Statements, read_statements
 
 
@@ -134,8 +134,7 @@ class CellBounds(Deduction):
             sensitive, notes = self._withheld(table, hidden, sensitive, apriori)
             intervals = "exact"
         _require_true(table, show)
-        # where no empty cell is withheld everybody is taken to know that
-        hides_zeros = bool(((hidden | sensitive.cells) & (table.true_counts == 0)).any())
+        hides_zeros = may_be_empty(self.primary, table, hidden | sensitive.cells)
         whole = WholeTable.of(table)
         equations = table_equations(whole.table)
         sensitive = whole.spread_sensitive(sensitive)
@@ -149,7 +148,16 @@ class CellBounds(Deduction):
             hides_zeros=hides_zeros,
         )
         lone = lone_contributors(whole.table, equations)
-        return Case(whole, equations, sides, lone, whole.unseen(hidden), sensitive.cells, known_truth=True), notes
+        return Case(
+            whole,
+            equations,
+            sides,
+            lone,
+            whole.unseen(hidden),
+            whole.unseen(hidden) & whole.is_listed,
+            sensitive.cells,
+            known_truth=True,
+        ), notes
 
     def _withheld(
         self, table: Table, hidden: NDArray[np.bool_], nothing: Sensitive, apriori: Apriori
@@ -170,6 +178,7 @@ class CellBounds(Deduction):
                 "The rules go by true figures, which a table as it was published does not hold. Leave primary out: the "
                 "bounds of its cells, and which of them are known exactly, follow from what is published."
             )
+        table = laid_out(table)
         assert table.published is not None  # a table without true figures has published ones
         hidden = table.published.hidden
         whole = seen_table(table)
@@ -177,11 +186,16 @@ class CellBounds(Deduction):
         sides = seen_sides(table, whole, equations, whole.spread_statements(read_statements(self.apriori, table)))
         asked = np.zeros(whole.table.n_cells, dtype=np.bool_)
         asked[whole.places] = hidden
-        notes = (
+        notes: tuple[Note, ...] = (
             Note("the true figures are not known: a cell that can be computed exactly counts, and nothing else"),
-            Note("a suppressed count is taken to be 1 at least where empty cells are shown as empty"),
         )
-        return Case(whole, equations, sides, [], whole.unseen(hidden), asked, known_truth=False), notes
+        if table.mechanism is None:
+            notes += (Note("a suppressed count is taken to be 1 at least where empty cells are shown as empty"),)
+        else:
+            text = "a published count stands for all true counts that are published so by {mechanism}"
+            notes += (Note(text, {"mechanism": table.mechanism.name}),)
+        moving = whole.unseen(hidden | uncertain(table))
+        return Case(whole, equations, sides, [], moving, asked, asked, known_truth=False), notes
 
     def _shown(self, table: Table) -> Show:
         """The figures that are published."""

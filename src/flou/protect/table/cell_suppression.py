@@ -44,7 +44,7 @@ from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.sides import Intervals, Show, make_sides, shown_figures
 from flou.risk.table.bounds.whole_table import WholeTable
 from flou.risk.table.primary_rule import Sensitive
-from flou.risk.table.sensitive_cells import PrimaryRules, sensitive_cells
+from flou.risk.table.sensitive_cells import PrimaryRules, may_be_empty, sensitive_cells
 from flou.risk.table.statements import Statements, read_statements
 
 _MOST_LISTED = 5
@@ -129,7 +129,7 @@ class CellSuppression(TableProtection):
         table, equations = whole.table, table_equations(whole.table)
         counts = table.true_counts
         possible = np.ones(table.n_cells, dtype=np.bool_) if table.cells.possible is None else table.cells.possible
-        hides_zeros = bool((sensitive.cells & (counts == 0)).any())
+        hides_zeros = may_be_empty(self.primary, table, sensitive.cells)
         empty = (counts == 0) & ~possible if hides_zeros else counts == 0
         cost = cell_costs(table, self.cost, apriori)
         # a margin that is not listed is withheld anyway

@@ -43,6 +43,10 @@ class GroupDisclosure(PrimaryRule):
     )
 
     @property
+    def holds_zeros(self) -> bool:
+        return True
+
+    @property
     def label(self) -> str:
         more = f", outsiders={self.outsiders}" if self.outsiders else ""
         return f'group_disclosure("{self.of}"{more})'

@@ -72,6 +72,11 @@ class PrimaryRule(RiskMeasure):
     }
 
     @property
+    def holds_zeros(self) -> bool:
+        """Whether the rule can find an empty cell sensitive, so that a suppressed one may be empty."""
+        return False
+
+    @property
     def label(self) -> str:
         """The rule as people write it: `p% (10)`."""
         raise NotImplementedError

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator
 
 from flou.describe.table.apriori import Apriori
@@ -51,3 +52,12 @@ def sensitive_cells(rules: Sequence[Any], apriori: Apriori, table: Table, show: 
         reasons = (*reasons, "a-priori list")
     cells = (found.cells & ~apriori.safe) | apriori.protect
     return Sensitive(cells=cells, levels=found.levels, reasons=reasons, because=because)
+
+
+def may_be_empty(rules: Sequence[Any], table: Table, withheld: NDArray[np.bool_]) -> bool:
+    """Whether a suppressed cell may be empty, for all that everybody knows: the rules say so, or one is.
+
+    Rules are known, so this must not hang on whether the table happens to have an empty cell that they find.
+    """
+    by_rule = table.listed == "all" and any(rule.holds_zeros for rule in rules if isinstance(rule, PrimaryRule))
+    return by_rule or bool((withheld & (table.true_counts == 0)).any())

@@ -41,6 +41,10 @@ class Threshold(PrimaryRule):
     )
 
     @property
+    def holds_zeros(self) -> bool:
+        return self.zeros
+
+    @property
     def label(self) -> str:
         return f"threshold({self.n}, zeros=true)" if self.zeros else f"threshold({self.n})"
 

@@ -3,10 +3,15 @@
 Every bound is a matter of what is published alone, so any table that agrees will do to start from. Where there is none
 the published figures contradict each other, which is said. An office that shows empty cells as empty is taken to
 withhold none, so that a suppressed count is 1 at least; sums are not below zero where no published one is.
+
+Where a mechanism moved the counts, a published count stands for all true counts that it can be published for, and
+nothing but their bounds is known of it: the equations hold of the true ones. Cells that such a table does not list are
+shown as zero. Of noise without bounds nothing follows for certain.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,8 +19,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from flou.describe.table.apriori import Apriori
-from flou.describe.table.cells import Floats
+from flou.describe.table.cells import Cells, Floats, Published
 from flou.describe.table.equations import Equations
+from flou.describe.table.roll_up import Digits
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError
 from flou.risk.table.bounds.needs import Needs
@@ -28,6 +34,32 @@ from flou.risk.table.primary_rule import Figure
 
 #: Published sums are floats, and may have been rounded for print: so much of the size of an equation is forgiven.
 _LOST = 1e-9
+#: Cells of a table that is laid out with those that it shows as zero.
+_MOST_CELLS = 1_000_000
+
+
+def laid_out(table: Table) -> Table:
+    """A table whose counts a mechanism moved, with the cells that it leaves out because they are shown as zero."""
+    published = table.published
+    if table.mechanism is None or table.listed == "all" or published is None or not published.counted:
+        return table
+    codes, digits = table.cells.codes, Digits(tuple(dim.n_nodes for dim in table.dims))
+    depths = np.stack([dim.depths[codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
+    parts = []
+    for combination in np.unique(depths, axis=0).tolist():
+        nodes = [np.flatnonzero(dim.depths == depth) for dim, depth in zip(table.dims, combination, strict=True)]
+        n = math.prod(len(held) for held in nodes)
+        if n > _MOST_CELLS:
+            raise DataError(
+                f"The table leaves out cells that are shown as zero, and with them it has {n:,} and more, too many to "
+                "attack. Take fewer or coarser dimensions."
+            )
+        parts.append(digits.pack([grid.ravel() for grid in np.meshgrid(*nodes, indexing="ij")]))
+    packed = np.sort(np.concatenate(parts))
+    count = np.zeros(len(packed))
+    count[np.searchsorted(packed, digits.pack(list(codes.T)))] = published.count
+    cells = Cells(codes=digits.unpack(packed), count=None)
+    return table.with_changes(cells=cells, published=Published(count), listed="all")
 
 
 def seen_table(table: Table) -> WholeTable:
@@ -50,22 +82,51 @@ def seen_sides(table: Table, whole_table: WholeTable, equations: Equations, apri
     main = figures[-1][0]
     out = []
     for figure, seen in figures:
-        shown = np.full(whole_table.table.n_cells, np.nan)
-        shown[whole_table.places] = seen
-        hidden = np.isnan(shown)
+        least, most = np.full((2, whole_table.table.n_cells), np.nan)
+        least[whole_table.places], most[whole_table.places] = _behind(table, figure, seen)
+        known = np.where(least == most, least, np.nan)
         lowest = _lowest(table, figure, seen.astype(np.float64))
-        low = np.where(hidden, lowest, np.minimum(np.nan_to_num(shown), lowest))
+        low = np.where(np.isnan(known), np.fmax(least, lowest), np.fmin(known, lowest))
         low[~whole_table.is_listed] = min(lowest, 0.0)  # a margin that nobody lists may be empty
-        high = np.full(len(shown), np.inf)
+        high = np.where(np.isnan(known), np.nan_to_num(most, nan=np.inf, posinf=np.inf), np.inf)
         if figure == main:
             low, high = np.fmax(low, apriori.low), np.fmin(high, apriori.high)
         whole = figure == "count" and table.weight_name is None
-        base = _agreeing(equations, shown, hidden, low, high, whole=whole)
+        base = _agreeing(equations, known, low, high, whole=whole)
         # stated bounds hold of any table that agrees, also of this one
         view = View(equations.matrix, base, np.minimum(low, base), np.maximum(high, base), whole)
         levels = np.ones(len(base)) if whole else NEARLY * np.maximum(np.abs(base), _usual(base))
         out.append(Side(figure, view, Needs.of_levels(np.where(asked, levels, 0.0), np.zeros(len(base))), True))
     return out
+
+
+def uncertain(table: Table) -> NDArray[np.bool_]:
+    """The cells whose count is published and not known all the same."""
+    published = table.published
+    if table.mechanism is None or published is None or not published.counted:
+        return np.zeros(table.n_cells, dtype=np.bool_)
+    least, most = _behind(table, "count", published.count)
+    return np.asarray(least < most)
+
+
+def _behind(table: Table, figure: Figure, seen: NDArray[Any]) -> tuple[Floats, Floats]:
+    """The least and the largest true figure behind each published one; NaN where it is withheld."""
+    shown = seen.astype(np.float64)
+    known = ~np.isnan(shown)
+    if table.mechanism is None or figure != "count":
+        return shown, shown
+    least, most = shown.copy(), shown.copy()
+    if not table.mechanism.bounded:
+        least[known], most[known] = 0.0, np.inf
+        return least, most
+    low, high = table.mechanism.support(shown[known].astype(np.int64))
+    if (wrong := low > high).any():
+        raise DataError(
+            f"{int(wrong.sum()):,} of the published counts, such as {shown[known][wrong][0]:g}, are none that "
+            f"{table.mechanism.name} publishes. Give the mechanism that made them."
+        )
+    least[known], most[known] = low, high
+    return least, most
 
 
 def _lowest(table: Table, figure: Figure, shown: Floats) -> float:
@@ -74,6 +135,8 @@ def _lowest(table: Table, figure: Figure, shown: Floats) -> float:
     if figure == "value":
         return -np.inf if (shown[known] < 0).any() else 0.0
     possible = np.ones(len(shown), dtype=np.bool_) if table.cells.possible is None else table.cells.possible
+    if table.mechanism is not None:
+        return 0.0  # an empty cell and one that is shown as zero are withheld alike
     told = table.listed == "occupied" or bool((shown[known & possible] == 0).any())
     return 1.0 if told and table.weight_name is None else 0.0
 
@@ -83,12 +146,10 @@ def _usual(base: Floats) -> float:
     return float(np.median(sizes)) if len(sizes) else 1.0
 
 
-def _agreeing(
-    equations: Equations, shown: Floats, hidden: NDArray[np.bool_], low: Floats, high: Floats, *, whole: bool
-) -> Floats:
-    """A table that agrees with what is published."""
-    cells = np.flatnonzero(hidden)
-    known = np.where(hidden, 0.0, shown)
+def _agreeing(equations: Equations, shown: Floats, low: Floats, high: Floats, *, whole: bool) -> Floats:
+    """A table that agrees with what is known of each figure; NaN where there are bounds alone."""
+    cells = np.flatnonzero(np.isnan(shown))
+    known = np.nan_to_num(shown)
     matrix = csr_array(equations.matrix)
     rest = -(matrix @ known)
     held = csr_array(matrix[:, cells])

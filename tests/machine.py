@@ -33,4 +33,6 @@ def set_up(project: Path) -> None:
     if os.environ.get("FLOU_TESTS") != "deep":
         os.environ.setdefault("PYSPARK_SUBMIT_ARGS", _SPARK)
         os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # a process for each run would load all libraries anew; the tests of the worker start it themselves
+    os.environ.setdefault("FLOU_WORKER", "inline")
     os.environ.setdefault("NUMBA_CACHE_DIR", str(kernel_cache(project)))

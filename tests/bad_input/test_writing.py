@@ -65,6 +65,7 @@ def test_a_rename_that_fails(
     name: str, people: flou.Microdata, tmp_path: Path, nothing_written: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, name, _full)
+    monkeypatch.setattr(os, "link", _full)
     with nothing_written(), pytest.raises(flou.FlouError):
         flou.write(people, tmp_path / "out.csv", unprotected=True)
 
@@ -178,7 +179,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def _faults() -> Iterator[tuple[str, Any, str]]:
     yield "data", pl.LazyFrame, "sink_csv"
     yield "reports", flou.Report, "save"
-    yield "manifest", Path, "write_text"
+    yield "manifest", flou.job.folder, "_manifest"
     yield "mode", Path, "chmod"
     yield "rename", Path, "replace"
 
@@ -215,14 +216,11 @@ def test_the_former_run_comes_back_when_the_new_one_cannot_take_its_place(
     """The second of the two renames fails, when the former folder has left its place already."""
     out = tmp_path / "out"
     write_folder(done, out)
-    renames: list[Path] = []
     real = Path.replace
 
     def second_fails(self: Path, target: Any) -> Any:
-        if self.parent == tmp_path:
-            renames.append(self)
-            if len(renames) == 2:
-                raise OSError(errno.ENOSPC, "No space left on device")
+        if target == out and self.name == "new":
+            raise OSError(errno.ENOSPC, "No space left on device")
         return real(self, target)
 
     monkeypatch.setattr(Path, "replace", second_fails)

@@ -21,8 +21,8 @@ from tests.contracts.cases import ROLES, SPARK, native, people, published, rows
 
 import flou
 from flou.describe.microdata import Microdata
+from flou.engine import claim, spool
 from flou.engine import native as engines
-from flou.engine import spool
 from flou.engine.errors import DataError
 from flou.engine.method import Claim, Protection
 from flou.engine.progress import listening
@@ -274,15 +274,12 @@ def test_the_spool_of_a_process_that_was_told_to_end(tmp_path: Path) -> None:
 def test_the_spool_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = _spooling(tmp_path, signal.SIGKILL)
     (left,) = temporary.glob("flou-*")
-    spool._remove_abandoned(temporary)
-    assert left.exists()  # it is young: its owner may be about to lock it
-    os.utime(left / spool._LOCK, (0, 0))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     own = spool.spool_folder()
-    os.utime(own.parent / spool._LOCK, (0, 0))
-    spool._remove_abandoned(temporary)
     assert not left.exists()
-    assert own.exists()  # it is old, but in use
+    claim.remove_abandoned.cache_clear()
+    claim.remove_abandoned(temporary, claim.SPOOL)
+    assert own.exists(), "it is in use"
 
 
 def _spooling(folder: Path, end: signal.Signals) -> Path:

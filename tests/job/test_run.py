@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -306,8 +307,10 @@ def test_another_secret_draws_anew_and_promises_the_same(
 def test_progress_on_a_pipe_is_one_line_a_stage(plan: Path, tmp_path: Path) -> None:
     flou_command = Path(sys.executable).parent / "flou"
     done = subprocess.run(
-        [flou_command, "run", plan, "--out", tmp_path / "o"], capture_output=True, text=True, check=True
-    )
+        [flou_command, "run", plan, "--out", tmp_path / "o"],
+        capture_output=True, text=True, check=True, env={**os.environ, "FLOU_WORKER": "", "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {"o", plan.parent.name}, "nothing else is left"
     assert "… protect: recode" in done.stderr
     assert "Traceback" not in done.stderr
 

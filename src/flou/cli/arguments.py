@@ -19,4 +19,8 @@ Sheet = Annotated[Optional[str], typer.Option("--sheet", help="Sheet of an Excel
 Keys = Annotated[Optional[str], typer.Option("--keys", help="Key columns, by commas, instead of a schema.")]  # noqa: UP045
 Decimal = Annotated[Optional[str], typer.Option("--decimal", help='Decimal mark of a CSV file: "." or ",".')]  # noqa: UP045
 SecretFile = Annotated[Optional[str], typer.Option("--secret", help="Secret file; before the plan's own.")]  # noqa: UP045
+Memory = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--memory", help="Most megabytes that the work may hold; more, and it ends and writes nothing."),
+]
 PlanFile = Annotated[str, typer.Argument(help="Plan file (TOML).")]

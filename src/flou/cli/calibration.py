@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table as Lines
 
+from flou.cli.carried_out import EXIT
 from flou.cli.data import DataSource, load
-from flou.cli.run import EXIT, shown_progress
+from flou.cli.progress import shown_progress
 from flou.cli.show import console, hanging
 from flou.cli.tables import Asked
 from flou.decide.verdict import Decision

@@ -1,6 +1,7 @@
 """The command `flou`. Errors are one clear paragraph, never a traceback.
 
-Exit codes: 0 released (or done), 2 bad input, 3 to be reviewed, 4 withheld, 1 a fault of Flou's own.
+Exit codes: 0 released (or done), 2 bad input, 3 to be reviewed, 4 withheld, 1 a fault of Flou's own; 128 and the
+number of the signal where it was asked to end: 130 by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional, cast
+from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 
 import typer
+from typer.core import TyperGroup
 
 from flou._version import __version__
 from flou.cli.arguments import (
@@ -22,6 +24,7 @@ from flou.cli.arguments import (
     Encoding,
     EngineName,
     Keys,
+    Memory,
     PlanFile,
     SchemaFile,
     SecretFile,
@@ -37,8 +40,27 @@ if TYPE_CHECKING:
 
 BAD_INPUT, FAULT = 2, 1
 
+
+class _AskedToEnd(BaseException):
+    """A signal asks the process to end; everything on the way is cleaned up, as after any error."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class _Commands(TyperGroup):
+    """The commands; Ctrl-C is an error of ours, which the frame around us does not swallow."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("Interrupted; nothing was written.") from None
+
+
 app = typer.Typer(
     name="flou",
+    cls=_Commands,
     help="Statistical disclosure control: publish the statistics, not the people.",
     no_args_is_help=True,
     add_completion=False,
@@ -175,11 +197,14 @@ def run(
         Optional[str],  # noqa: UP045
         typer.Option("--since", help="Folder of a former run: say what changed in the file since."),
     ] = None,
+    memory: Memory = None,
 ) -> None:
     """Carry a plan out and write DIR/public and DIR/internal."""
     from flou.cli.run import run_plan
 
-    raise typer.Exit(run_plan(Path(plan), Path(out), engine=engine, secret=secret, replace=replace, since=since))
+    raise typer.Exit(
+        run_plan(Path(plan), Path(out), engine=engine, secret=secret, replace=replace, since=since, memory=memory)
+    )
 
 
 @app.command()
@@ -190,12 +215,15 @@ def report(
     audience: Annotated[str, typer.Option("--audience", help="internal or public.")] = "internal",
     engine: EngineName = None,
     secret: SecretFile = None,
+    memory: Memory = None,
 ) -> None:
     """Carry a plan out and write its report alone, no data."""
     from flou.cli.run import report_plan
 
     raise typer.Exit(
-        report_plan(Path(plan), Path(out), language=language, audience=audience, engine=engine, secret=secret)
+        report_plan(
+            Path(plan), Path(out), language=language, audience=audience, engine=engine, secret=secret, memory=memory
+        )
     )
 
 
@@ -252,23 +280,26 @@ def demo(
     replace: Annotated[bool, typer.Option("--replace", help="Replace the folder of a former run.")] = False,
 ) -> None:
     """Run the example: 618,000 synthetic beneficiaries, from file to a half sample, with the paper's figures beside."""
-    from flou.cli.demo import tell_story
     from flou.cli.run import run_plan
     from flou.job.example import example_plan
 
-    raise typer.Exit(run_plan(example_plan("apa"), Path(out), replace=replace, tell=tell_story))
+    raise typer.Exit(run_plan(example_plan("apa"), Path(out), replace=replace, tell="flou.cli.demo:tell_story"))
 
 
 def main() -> None:
     """Entry point: every error of the user's becomes one paragraph and exit code 2."""
-    # a scheduler's request to end is an end like any other: half-written files and copies of the data are removed
     warnings.showwarning = lambda message, *_: _say(str(message))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _end)
     try:
         app()
     except Interrupted:
         _say("Interrupted; nothing was written.")
         sys.exit(130)
+    except _AskedToEnd as asked:
+        _say(f"Asked to end ({signal.Signals(asked.number).name}); nothing was written.")
+        sys.exit(128 + asked.number)
     except FlouError as error:
         _say(str(error))
         sys.exit(BAD_INPUT)
@@ -281,6 +312,10 @@ def main() -> None:
             "Run again with FLOU_DEBUG=1 for details."
         )
         sys.exit(FAULT)
+
+
+def _end(number: int, frame: object) -> None:
+    raise _AskedToEnd(number)
 
 
 def _say(message: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flou.cli.show import console, hanging
 from flou.engine.errors import ParameterError
-from flou.engine.output import checked_path, require_new, written_whole
+from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, written_whole
 from flou.engine.words import Words
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class Draw:
         """Write the drawing of a table."""
         if self.file is None:
             return
-        with written_whole(Path(self.file)) as file:
+        mode = PRIVATE if self.internal or table.published is None else PUBLIC
+        with written_whole(Path(self.file), mode=mode) as file:
             file.write(table.to_html(self.language, internal=self.internal).encode())
         remark = " (internal: not for publication)" if self.internal else ""
         console().print(f"Drawn: {self.file}{remark}", soft_wrap=True)

@@ -22,7 +22,7 @@ from flou.describe.sources.scan import open_source
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
-from flou.engine.output import checked_path, folder_written_whole, require_new, written_whole
+from flou.engine.output import PRIVATE, PUBLIC, checked_path, folder_written_whole, require_new, written_whole
 from flou.engine.release import Release
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def write(
             "These records are as they came: nothing protects them. Write a release, plan.protect(people), or pass "
             "unprotected=True if the file stays in the office."
         )
+    mode = PUBLIC if inner.released else PRIVATE
     if database.is_database(target):
         if table is None or rows_per_part is not None:
             raise ParameterError('A database is written to with table = "name", and without rows_per_part.')
@@ -113,13 +114,13 @@ def write(
         path = require_writable(target, overwrite=overwrite)
         inner.require_other(path)
         rows = _rows(inner)
-        with written_whole(path, overwrite=overwrite) as file:
+        with written_whole(path, overwrite=overwrite, mode=mode) as file:
             write_file(rows.take(None), rows.schema, file, WRITTEN[path.suffix.lower()])
         return path
     if isinstance(rows_per_part, bool) or not isinstance(rows_per_part, int) or rows_per_part < 1:
         raise ParameterError(f"rows_per_part = {rows_per_part!r} must be a whole number, 1 at least.")
     path = _require_suffix(target)
-    with folder_written_whole(path) as folder:
+    with folder_written_whole(path, mode=mode) as folder:
         write_parts(_rows(inner), folder, path.suffix.lower(), rows_per_part)
     return path
 

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from flou.engine.errors import HierarchyError, listed
-from flou.engine.output import written_whole
+from flou.engine.output import PUBLIC, written_whole
 
 Row = tuple[str, ...]
 
@@ -54,7 +54,7 @@ def write_rows(rows: Sequence[Row], path: str | PathLike[str], *, overwrite: boo
             "A line of a hierarchy file holds names without spaces at their ends and without line breaks; "
             f"these do not fit: {listed(lost)}. Clean the values, or keep the hierarchy in the schema (schema.save)."
         )
-    with written_whole(path, overwrite=overwrite) as file:
+    with written_whole(path, overwrite=overwrite, mode=PUBLIC) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
 
 
 class FlouError(Exception):
@@ -62,6 +64,10 @@ class BudgetError(FlouError):
     """A privacy budget is spent, or its ledger cannot be trusted; nothing is drawn."""
 
 
+class WorkStoppedError(FlouError):
+    """The process that did the work was ended: too much memory, or a crash. Nothing was written."""
+
+
 class Interrupted(FlouError):  # noqa: N818 - not a fault
     """The user stopped the work; nothing was written."""
 
@@ -71,6 +77,10 @@ class MissingExtraError(FlouError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"This needs the package {package!r}, which is not installed: pip install 'flou[{extra}]'")
+        self.package, self.extra = package, extra
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.package, self.extra)
 
 
 class Infeasible(FlouError):  # noqa: N818 - the literature's word
@@ -78,8 +88,12 @@ class Infeasible(FlouError):  # noqa: N818 - the literature's word
 
     def __init__(self, message: str, *, best: object, next_step: str) -> None:
         super().__init__(f"{message} Best found: {best}. {next_step}")
+        self.message = message
         self.best = best
         self.next_step = next_step
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), best=self.best, next_step=self.next_step), (self.message,)
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:

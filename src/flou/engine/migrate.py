@@ -9,7 +9,7 @@ from typing import Any
 
 from flou.engine.errors import PlanError
 from flou.engine.formats import changed_meanings
-from flou.engine.output import checked_path, written_whole
+from flou.engine.output import PUBLIC, checked_path, written_whole
 from flou.engine.toml import FORMAT
 
 
@@ -37,7 +37,7 @@ def migrate(path: str | Path, *, period: str | None = None) -> list[str]:
         changed = [meaning for meaning in changed if "needs a period" not in meaning]
     if tomllib.loads(made).get("flou") != FORMAT:
         raise PlanError(f"The line of the format in {str(path)!r} was not found: write `flou = {FORMAT}` yourself.")
-    with written_whole(file, overwrite=True) as out:
+    with written_whole(file, overwrite=True, mode=PUBLIC) as out:
         out.write(made.encode())
     return changed
 

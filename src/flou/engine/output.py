@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
+from flou.engine import claim
 from flou.engine.errors import FlouError, OutputError, ParameterError
+
+#: Files are for their owner alone, unless whoever writes them says that others may read them.
+PRIVATE, PUBLIC = 0o600, 0o644
 
 
 def checked_path(path: object, what: str, failure: type[FlouError] = ParameterError) -> Path:
@@ -37,20 +39,21 @@ def require_new(target: Path, *, overwrite: bool = False) -> None:
 
 
 @contextmanager
-def written_whole(path: object, *, overwrite: bool = False, mode: int = 0o644) -> Iterator[BinaryIO]:
+def written_whole(path: object, *, overwrite: bool = False, mode: int = PRIVATE) -> Iterator[BinaryIO]:
     """A file to write to, under a temporary name beside the target that is renamed when all went well."""
     target = checked_path(path, "A file to write", OutputError)
     require_new(target, overwrite=overwrite)
+    target = target.resolve() if overwrite else target  # what a link names is written, not the link
     try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".flou.")
+        descriptor, temporary = claim.new_file(target.parent)
     except OSError as error:
         raise OutputError(f"{str(target)!r} cannot be written ({error.strerror}).") from None
-    temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-        temporary.chmod(mode)
-        temporary.replace(target)
+            file.flush()
+            temporary.chmod(_mode(target, mode))
+            _put_in_place(temporary, target, overwrite=overwrite)
     except Exception as error:
         _refuse_failed_writing(error, target)
         raise
@@ -58,24 +61,53 @@ def written_whole(path: object, *, overwrite: bool = False, mode: int = 0o644) -
         temporary.unlink(missing_ok=True)
 
 
+def _put_in_place(temporary: Path, target: Path, *, overwrite: bool) -> None:
+    """Give a file its name; one that has appeared there meanwhile stays, unless overwriting was asked for."""
+    if not overwrite:
+        try:
+            os.link(temporary, target)
+            return
+        except FileExistsError:
+            raise OutputError(
+                f"{str(target)!r} was written by somebody else meanwhile, and is not overwritten. Choose another name."
+            ) from None
+        except OSError:
+            require_new(target)  # a disk without links: the moment between this and the next line is not covered
+    temporary.replace(target)
+
+
 @contextmanager
-def folder_written_whole(target: Path) -> Iterator[Path]:
+def folder_written_whole(target: Path, *, mode: int = PRIVATE) -> Iterator[Path]:
     """A folder to fill, under a temporary name beside the target that is renamed when all went well."""
     if target.exists():
         raise OutputError(f"{str(target)!r} exists and is not overwritten. Choose another name.")
     try:
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=".flou."))
+        lock, temporary = claim.new_folder(target.parent)
     except OSError as error:
         raise OutputError(f"{str(target)!r} cannot be written ({error.strerror}).") from None
     try:
-        yield temporary
-        temporary.chmod(0o755)
-        temporary.replace(target)
+        filled = temporary / "filled"
+        filled.mkdir(mode=0o700)
+        yield filled
+        filled.chmod(masked(mode | mode >> 2 & 0o111))  # who may read may enter
+        filled.replace(target)
     except Exception as error:
         _refuse_failed_writing(error, target)
         raise
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        claim.leave_folder(temporary, lock)
+
+
+def _mode(target: Path, mode: int) -> int:
+    """A file that is overwritten is never opened to more people than it was."""
+    return masked(mode & target.stat().st_mode if target.exists() else mode)
+
+
+def masked(mode: int) -> int:
+    """A mode less what the user's umask takes away; it can be read by setting it alone, meanwhile to the strictest."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return mode & ~umask
 
 
 def _refuse_failed_writing(error: Exception, target: Path) -> None:

@@ -110,7 +110,7 @@ class Secret:
                 f"A {self.origin} secret is not written to a file: make a real one with Secret.generate()."
             )
         try:
-            with written_whole(path, mode=0o600) as file:
+            with written_whole(path) as file:
                 file.write(self._key.hex().encode() + b"\n")
         except OutputError as error:
             raise SecretError(f"The secret was not saved. {error} A secret is never overwritten.") from None

@@ -3,7 +3,7 @@
 A database, a survey file or a CSV file for DuckDB is read once, batch by batch, into Parquet parts that
 every engine then scans: memory stays small, and what is counted twice is counted on the same rows. The
 folder is for the owner alone and goes when the process ends; `TMPDIR` says where it is made. A process that
-is killed leaves its folder behind: the next one that makes a spool in the same place removes it.
+is killed leaves its folder behind: the next one removes it.
 """
 
 from __future__ import annotations
@@ -12,23 +12,14 @@ import atexit
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import polars as pl
 
+from flou.engine import claim
 from flou.engine.errors import DataError
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no such locks: a killed process leaves its folder to the office
-    fcntl = None  # type: ignore[assignment]
-
-_PREFIX, _LOCK = "flou-", "in-use.lock"
-#: A folder younger than this may still be on its way to its lock.
-_SECONDS = 60
 
 
 def spool_folder() -> Path:
@@ -39,37 +30,14 @@ def spool_folder() -> Path:
 @cache
 def _home(place: str, process: int) -> Path:
     """The folder of this process for its spools, locked until the process ends, however it does."""
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+    _, folder = claim.new_folder(Path(place), claim.SPOOL)
     atexit.register(_remove_own, folder, process)
-    lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    if fcntl is not None:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _remove_abandoned(folder.parent)
     return folder
 
 
 def _remove_own(folder: Path, process: int) -> None:
     if os.getpid() == process:  # a forked child ends before its parent has read everything
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_abandoned(place: Path) -> None:
-    """Remove the folders of processes that were killed: nobody holds their lock any more."""
-    for lock in place.glob(f"{_PREFIX}*/{_LOCK}"):
-        try:
-            found = lock.lstat()
-            if found.st_uid != os.getuid() or time.time() - found.st_mtime < _SECONDS:
-                continue
-            held = os.open(lock, os.O_RDWR)
-        except OSError:
-            continue  # gone already
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
-        except OSError:
-            pass  # in use
-        finally:
-            os.close(held)
 
 
 def spooled(batches: Iterable[pl.DataFrame]) -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 
 from flou.engine.errors import PlanError, did_you_mean
 from flou.engine.formats import FormatWarning, changed_meanings
-from flou.engine.output import checked_path, written_whole
+from flou.engine.output import PUBLIC, checked_path, written_whole
 
 #: The format of plan, schema and policy files. A newer one is refused, an older one read with a warning.
 FORMAT = 2
@@ -69,7 +69,7 @@ def write(table: Mapping[str, Any]) -> str:
 def save(table: Mapping[str, Any], path: str | PathLike[str], *, overwrite: bool) -> None:
     """Write a table to a file; an existing one is not overwritten unless asked."""
     text = write(table)
-    with written_whole(path, overwrite=overwrite) as file:
+    with written_whole(path, overwrite=overwrite, mode=PUBLIC) as file:
         file.write(text.encode())
 
 

@@ -1,8 +1,8 @@
 """The output folder of a run: `public/` and `internal/`, whole or not at all.
 
-Everything is written to a temporary folder beside the target and renamed at the end. An existing
-folder is never overwritten unless asked, and then only if a former run made it. A withheld release
-leaves `public/` out.
+Everything is written to a folder beside the target and renamed at the end (`flou.job.target`). An
+existing folder is never overwritten unless asked, and then only if a former run made it. A withheld
+release leaves `public/` out.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,86 +20,37 @@ from flou.decide.verdict import Decision
 from flou.describe.files import write
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
-from flou.engine.errors import OutputError, listed
-from flou.engine.former import FILE as PARAMETERS
+from flou.engine.errors import OutputError
 from flou.engine.former import parameters_of
 from flou.engine.native import first_line
+from flou.engine.output import written_whole
 from flou.engine.progress import Progress, listening, tell
-from flou.engine.words import LANGUAGES
 from flou.job.carry_out import Done
-
-_MANIFEST, _PROFILE = "manifest.json", "profile.json"
-
-
-def require_free(out: Path, *, replace: bool = False) -> None:
-    """Refuse a target that would be overwritten, before any work is done."""
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return
-    if not replace:
-        raise OutputError(f"{str(out)!r} exists and is not overwritten. Choose another --out, or pass --replace.")
-    foreign = _not_ours(out)
-    if foreign:
-        raise OutputError(
-            f"{str(out)!r} holds files not made by a run of Flou ({listed(foreign)}), so it is not replaced. "
-            "Choose another --out."
-        )
-
-
-def _not_ours(out: Path) -> list[str]:
-    """Files in a folder that a former run did not write; all of them when no run made it."""
-    files = {str(p.relative_to(out)) for p in out.rglob("*") if not p.is_dir()} if out.is_dir() else {out.name}
-    try:
-        manifest = json.loads((out / "internal" / _MANIFEST).read_text(encoding="utf-8"))
-        public = {str(Path("public") / name) for name in manifest["public"] if manifest["flou"] and manifest["verdict"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return sorted(files) or [out.name]
-    pages = {str(Path("internal") / f"report.{language}.html") for language in LANGUAGES}
-    return sorted(
-        files - public - pages - {str(Path("internal") / name) for name in (_MANIFEST, _PROFILE, PARAMETERS, "log.txt")}
-    )
+from flou.job.run_files import LOG, MANIFEST, PARAMETERS, PROFILE
+from flou.job.target import claimed
 
 
 def write_folder(done: Done, out: Path, *, replace: bool = False, progress: Progress | None = None) -> Path:
-    """Write the output of a run under a temporary name, then rename it to `out`."""
-    require_free(out, replace=replace)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
-    except OSError as error:
-        raise OutputError(f"{str(out)!r} cannot be made ({error.strerror}).") from None
-    try:
+    """Write the output of a run beside its target, then rename it to `out`."""
+    with claimed(out, replace=replace) as target:
         with listening(progress):
-            _fill(done, temporary)
-            _fill_table(done, replace=replace)
-        temporary.chmod(0o755)
-        (temporary / "internal").chmod(0o700)  # for the office alone
-        _put_in_place(temporary, out)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise OutputError(f"{str(out)!r} could not be written: {first_line(error)}. Nothing was left behind.") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+            fill(done, target.new, replace=replace)
+        target.put_in_place()
     return out
 
 
-def _put_in_place(temporary: Path, out: Path) -> None:
-    """Rename the new folder to its place; a former one gives way, and comes back if that fails."""
-    if not out.exists() or not any(out.iterdir()):
-        temporary.replace(out)
-        return
-    former = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.former."))
-    out.replace(former / "out")
+def fill(done: Done, folder: Path, *, replace: bool = False) -> None:
+    """Write all that a run gives into an empty folder; `replace` is for the database table that the plan names."""
     try:
-        temporary.replace(out)
-    except OSError:
-        (former / "out").replace(out)
-        former.rmdir()
-        raise
-    shutil.rmtree(former, ignore_errors=True)
+        _fill(done, folder)
+        _fill_table(done, replace=replace)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise OutputError(f"The output could not be written: {first_line(error)}. Nothing was left behind.") from None
 
 
 def _fill(done: Done, folder: Path) -> None:
     internal = folder / "internal"
-    internal.mkdir()
+    internal.mkdir(mode=0o700)  # for the office alone
     languages = done.plan.output.languages
     withheld = done.verdict.decision is Decision.WITHHOLD
     n_pages = len(languages) * (1 if withheld else 2)
@@ -115,13 +64,12 @@ def _fill(done: Done, folder: Path) -> None:
         done.report.save(internal / f"report.{language}.html", language=language, audience="internal")
         if not withheld:
             done.report.save(folder / "public" / f"report.{language}.html", language=language, audience="public")
-    (internal / _MANIFEST).write_text(
-        json.dumps(_manifest(done, folder), indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
-    )
-    (internal / _PROFILE).write_text(done.profile.to_json(), encoding="utf-8")
+    manifest = json.dumps(_manifest(done, folder), indent=2, ensure_ascii=False, default=str) + "\n"
     parameters = parameters_of(done.release.steps, done.plan.release, done.former)
-    (internal / PARAMETERS).write_text(parameters, encoding="utf-8")
-    (internal / "log.txt").write_text(_log(done), encoding="utf-8")
+    pages = {MANIFEST: manifest, PROFILE: done.profile.to_json(), PARAMETERS: parameters, LOG: _log(done)}
+    for name, text in pages.items():
+        with written_whole(internal / name) as file:
+            file.write(text.encode())
 
 
 def _write_release(done: Done, public: Path) -> None:

@@ -22,7 +22,7 @@ from flou.describe.table import drawn
 from flou.engine.comparison import ComparisonResult
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.note import Note
-from flou.engine.output import checked_path, require_new, written_whole
+from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, written_whole
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.words import LANGUAGES, Words
@@ -99,11 +99,12 @@ class Report:
         audience: Audience = "internal",
         overwrite: bool = False,
     ) -> Path:
-        """Write the page to a file; an existing one is not overwritten unless asked."""
+        """Write the page to a file, the internal one for its owner alone; an existing file is kept unless asked."""
         target = checked_path(path, "A report", OutputError)
         require_new(target, overwrite=overwrite)
         text = self.html(language=language, audience=audience)
-        with written_whole(target, overwrite=overwrite) as file:
+        mode = PUBLIC if audience == "public" else PRIVATE
+        with written_whole(target, overwrite=overwrite, mode=mode) as file:
             file.write(text.encode())
         return target
 

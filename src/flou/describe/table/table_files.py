@@ -20,7 +20,7 @@ from flou.describe.table.flags import Flags, flagged_cells
 from flou.describe.table.from_frame import table_from_frame
 from flou.engine import native
 from flou.engine.errors import MissingExtraError, OutputError, ParameterError, listed
-from flou.engine.output import checked_path, require_new, written_whole
+from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, written_whole
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
@@ -58,7 +58,7 @@ def write_table(
     shown = flagged_cells(table, flags)
     target = require_table_file(path, overwrite=overwrite)
     suffix = target.suffix.lower()
-    with written_whole(target, overwrite=overwrite) as file:
+    with written_whole(target, overwrite=overwrite, mode=_mode([table])) as file:
         if suffix == _EXCEL:
             _write_workbook({table.name or "table": shown}, file)
         else:
@@ -90,7 +90,7 @@ def write_tables(
     shown = {table.name: flagged_cells(table, flags) for table in tables}
     if path.suffix.lower() == _EXCEL:
         _require_folder(path)
-        with written_whole(path, overwrite=overwrite) as file:
+        with written_whole(path, overwrite=overwrite, mode=_mode(tables.tables)) as file:
             _write_workbook(shown, file)
         return
     suffix = f".{str(kind).lstrip('.')}"
@@ -104,6 +104,11 @@ def write_tables(
         require_new(file_path, overwrite=overwrite)
     for table in tables:
         write_table(table, files[table.name], overwrite=overwrite, unprotected=unprotected, flags=flags)
+
+
+def _mode(tables: Sequence[Table]) -> int:
+    """True counts are for the owner alone."""
+    return PRIVATE if any(t.published is None for t in tables) else PUBLIC
 
 
 def _require_protected(tables: Sequence[Table], *, unprotected: bool) -> None:

@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -93,11 +94,12 @@ def _require_java() -> None:
 
 
 def _start(builder: Any, engine: str) -> Any:
+    place = tempfile.gettempdir()  # where this process removes what it leaves; Java does not look at TMPDIR
     settings = {
         "spark.app.name": "flou",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -Djava.io.tmpdir={place}",
     }
     if is_master(engine):
         _require_answer(engine)
@@ -105,7 +107,7 @@ def _start(builder: Any, engine: str) -> Any:
     elif "SPARK_MASTER" not in os.environ and "SPARK_CONF_DIR" not in os.environ:
         # a session of our own on this machine alone listens to nobody else
         settings |= {"spark.master": "local[*]", "spark.driver.host": "127.0.0.1"}
-        settings["spark.driver.bindAddress"] = "127.0.0.1"
+        settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.local.dir": place}
     for name, value in settings.items():
         builder = builder.config(name, value)
     started = builder.getOrCreate()

@@ -25,7 +25,7 @@ from flou.describe.hierarchy import ROOT, Hierarchy
 from flou.describe.table.apriori_rows import read_text
 from flou.describe.table.dimension import Dimension
 from flou.engine.errors import HierarchyError, ParameterError, listed
-from flou.engine.output import written_whole
+from flou.engine.output import PUBLIC, written_whole
 
 LEAD = "@"
 
@@ -159,7 +159,7 @@ def write_hrc(
     """Write the hierarchy of a dimension, or a declared one, as a file."""
     lines = lines_of_hierarchy(what) if isinstance(what, Hierarchy) else lines_of_dimension(what)
     text = hrc_text(lines, lead)
-    with written_whole(path, overwrite=overwrite) as file:
+    with written_whole(path, overwrite=overwrite, mode=PUBLIC) as file:
         file.write(text.encode())
 
 

@@ -71,5 +71,5 @@ def drop_state(path: str) -> None:
 def save_state(path: str, word: str, hidden: NDArray[np.bool_]) -> None:
     """Keep what was found."""
     held = {"fingerprint": word, "suppressed": np.flatnonzero(hidden).tolist()}
-    with written_whole(path, overwrite=True, mode=0o600) as file:
+    with written_whole(path, overwrite=True) as file:
         file.write(json.dumps(held).encode())

@@ -180,7 +180,7 @@ def _here(arguments: list[str]) -> Ended:
     before, argv, handler = dict(os.environ), sys.argv, signal.getsignal(signal.SIGTERM)
     out, err, code = io.StringIO(), io.StringIO(), 0
     os.environ.clear()
-    os.environ.update(_environment())
+    os.environ.update(_environment(), FLOU_WORKER="inline")  # a process of its own would load everything anew
     sys.argv = ["flou", *arguments]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -21,6 +21,7 @@ from scipy.sparse import csc_array, csr_array, hstack
 from flou.describe.table.cells import Floats, Ints
 from flou.describe.table.subtables import Subtables
 from flou.risk.table.bounds.components import label_parts
+from flou.risk.table.bounds.free_moves import FreeMoves
 from flou.risk.table.bounds.needs import Needs, Onlookers
 from flou.risk.table.bounds.programs import Program
 from flou.risk.table.bounds.view import TOLERANCE, View
@@ -104,10 +105,29 @@ class Certifier:
 
     def run(self) -> Shown:
         """Show what can be shown by programs of many cells."""
+        self._move_freely()
         for held in self._settings():
             known = np.asarray(self._known[held].sum(axis=0)).ravel() > 0
-            self._rounds(known, held)
+            if not self._is_free.all():  # else what was not shown is not possible
+                self._rounds(known, held)
         return self.shown
+
+    @cached_property
+    def _is_free(self) -> Shown:
+        """Which cells nothing bounds, but for the equations."""
+        return np.isinf(self._up) & np.isinf(self._down)
+
+    def _move_freely(self) -> None:
+        """Cross off what deviations of cells that nothing bounds show: these can be scaled to any level."""
+        free = np.flatnonzero(self._is_free)
+        if not len(free):
+            return
+        moves, place = FreeMoves(self._columns[:, free]), self._place[self.needs.cells]
+        for h in np.flatnonzero(~self.shown.all(axis=0)).tolist():
+            still = np.flatnonzero(self._known[[h]].toarray()[0, free])
+            movable = np.zeros(len(self.cells), dtype=np.bool_)
+            movable[free] = moves.movable(still)
+            self.shown[:, h] |= movable[place]
 
     def _settings(self) -> Iterator[Shown]:
         """Who is held still: nobody, then halves of the onlookers by the digits of their numbers."""

@@ -50,9 +50,13 @@ class Program:
             self.solver.setOptionValue(option, value)
         self.solver.passModel(model)
         self._statuses = highspy.HighsModelStatus
+        #: Without columns the solver says only that there is nothing to solve.
+        self._is_met_by_nothing = bool((row_low <= 0).all() and (row_high >= 0).all())
 
     def solve(self) -> NDArray[np.float64] | None:
         """The best columns; None where nothing satisfies the constraints."""
+        if not self.solver.getNumCol():
+            return np.zeros(0) if self._is_met_by_nothing else None
         self.solver.run()
         status = self.solver.getModelStatus()
         if status not in (self._statuses.kOptimal, self._statuses.kInfeasible):
@@ -170,7 +174,9 @@ class Deviations:
     def _price(self, level: float) -> None:
         """A cell costs the same whether it takes a part of the level or all of it: the part alone is dearer."""
         taken = [np.minimum(room, level) for room in (self._up, self._down)]
-        each = [np.where(part > 0, self._cost * level / np.maximum(part, 1e-300), self._cost) for part in taken]
+        # room that is smaller than the solver's dust is priced as dust: costs stay finite
+        priced = [self._cost * level / np.maximum(part, _DUST * level) for part in taken]
+        each = [np.where(part > 0, price, self._cost) for part, price in zip(taken, priced, strict=True)]
         where = np.arange(2 * self._n, dtype=np.int32)
         self._solver.changeColsCost(len(where), where, np.concatenate(each))
 

@@ -16,10 +16,17 @@ from tests.depth import at_depth
 
 import flou
 from flou.cli import main as cli
+from flou.cli.run import run_plan
 from flou.engine.plan_schema import plan_schema
+from flou.job.carry_out import Done
 from flou.job.example import example_plan
 
 SMALL = Path(__file__).parents[1] / "small_plan"
+
+
+def tell_size(done: Done) -> None:
+    """A story of its own, as the demonstration has one."""
+    print(f"{done.original.n_records} people came")  # noqa: T201
 
 
 @pytest.fixture
@@ -41,6 +48,21 @@ def tree(folder: Path) -> dict[str, str]:
         for p in sorted(folder.rglob("*"))
         if p.is_file()
     }
+
+
+def test_a_story_is_told_by_the_function_that_is_named(
+    plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_plan(plan, tmp_path / "out", tell=f"{__name__}:tell_size") == 0
+    assert "people came" in capsys.readouterr().out
+
+
+@pytest.mark.deep("the demonstration protects 618,000 people; CI runs it from the wheel")
+def test_the_demonstration_tells_its_story(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "demo", "--out", tmp_path / "out") == 0
+    assert "618,000" in capsys.readouterr().out
 
 
 def test_run_writes_public_and_internal(

@@ -5,8 +5,9 @@ The text is made here, where the results are, and printed by the process that wa
 
 from __future__ import annotations
 
+import pkgutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -27,8 +28,6 @@ from flou.reporting.document import Audience
 EXIT = {Decision.RELEASE: 0, Decision.REVIEW: 3, Decision.WITHHOLD: 4}
 _COLOUR = {Decision.RELEASE: "green", Decision.REVIEW: "yellow", Decision.WITHHOLD: "red"}
 
-Tell = Callable[[Done], None]
-
 
 def fill_folder(
     path: Path,
@@ -38,13 +37,16 @@ def fill_folder(
     secret: str | None,
     since: str | None,
     replace: bool,
-    tell: Tell | None,
+    tell: str,
 ) -> tuple[int, str]:
-    """Carry a plan out into `folder`, which will be `out`; the exit code and what is to be printed."""
+    """Carry a plan out into `folder`, which will be `out`; the exit code and what is to be printed.
+
+    `tell` names the function that prints what was found.
+    """
     done = carry_out(Plan.load(path), engine=engine, secret=secret, since=since)
     fill(done, folder, replace=replace)
     with redirect_stdout(StringIO()) as text:
-        (tell or _show_done)(done)
+        pkgutil.resolve_name(tell)(done)
         show_verdict(done.verdict)
         _show_places(done, out)
     return EXIT[done.verdict.decision], text.getvalue()
@@ -69,7 +71,7 @@ def save_report(
     return EXIT[done.verdict.decision], text.getvalue()
 
 
-def _show_done(done: Done) -> None:
+def show_done(done: Done) -> None:
     """What each step has to say, and each result."""
     screen = console()
     screen.print(f"{done.original.n_records:,} records in, {_size(done)}")

@@ -25,11 +25,11 @@ def run_plan(
     replace: bool = False,
     since: str | None = None,
     memory: int | None = None,
-    tell: str | None = None,
+    tell: str = "flou.cli.carried_out:show_done",
 ) -> int:
     """Carry a plan out, write its folder, say what was decided; the exit code is the verdict.
 
-    `tell` names a function, `module:name`, that says what was found in its own way.
+    `tell` names the function, `module:name`, that prints what was found.
     """
     with claimed(out, replace=replace) as target:
         with shown_progress() as progress:

@@ -40,7 +40,7 @@ def test_a_number_is_read_however_it_is_written(number: float) -> None:
 def test_first_spellings_are_taken_from_the_values_and_say_the_same(values: list[str | None]) -> None:
     found = first_spellings(values)
     for value, first in zip(values, found, strict=True):
-        if value is None or not value.strip():
+        if value is None or not value.strip() or value == "nan":
             assert first is None
         else:
             assert first in values
@@ -56,9 +56,14 @@ def test_numbers_that_rounding_leads_to_one_by_one_are_one() -> None:
 
 def test_words_that_are_no_numbers_stay_words() -> None:
     assert spelling("nan") == "nan"
-    assert spelling("Infinity") == "infinity"
+    assert spelling("Infinity of") == "infinity of"
     assert spelling("-") == "-"
     assert first_spellings([float("nan"), float("nan"), float("inf"), 1.0])[2:] == [float("inf"), 1.0]
+
+
+def test_digits_of_other_scripts_and_endless_numbers_are_numbers() -> None:
+    assert spelling("١٢") == spelling("12")
+    assert spelling("inf") == spelling("Infinity") == spelling("+inf")
 
 
 def remarks(**columns: list[object]) -> list[str]:

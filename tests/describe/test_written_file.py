@@ -21,7 +21,26 @@ READERS: dict[str, Callable[[Path], object]] = {
     "pandas, decimal comma": lambda path: pd.read_csv(path, decimal=","),
 }
 #: Texts that some program reads as the same number, truth value or lack of a value.
-TEXTS = ["1", "01", "1.0", "1,0", "+1", "1e0", "2", "true", "True", "TRUE", "x", "X", "x ", "", " "]
+TEXTS = [
+    "1",
+    "01",
+    "1.0",
+    "1,0",
+    "+1",
+    "1e0",
+    "2",
+    "true",
+    "True",
+    "TRUE",
+    "x",
+    "X",
+    "x ",
+    "",
+    " ",
+    "NA",
+    "null",
+    "None",
+]
 NUMBERS = [0.3, 0.1 + 0.2, 0.30000001, 1e22, 1e-300, -0.0, 0.0]
 
 

@@ -24,6 +24,7 @@ import flou
 from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.table.table import Table
+from flou.engine.method import RiskMeasure
 from flou.job.carry_out import Done, carry_out
 from flou.job.folder import write_folder
 
@@ -410,6 +411,14 @@ def test_a_release_does_not_name_values_that_nobody_shows(step: str) -> None:
     assert back.n_records == release.data.n_records
     assert back.schema.keys == ("area", "age")
     assert "Kilda" not in str(release.data.public().describe().columns)
+
+
+@pytest.mark.parametrize("measure", [flou.risk.KAnonymity(k=3), flou.risk.IndividualRisk(), flou.risk.GlobalRisk()])
+def test_a_pickled_result_names_no_value_that_nobody_shows(measure: RiskMeasure) -> None:
+    result = measure.measure(STEPS["dropped"].protect(_microdata(), secret=SECRET))
+    pickled = pickle.dumps(result)
+    assert b"Kilda" not in pickled
+    assert pickle.loads(pickled).by_key.equals(result.by_key)
 
 
 def test_what_a_release_shows_keeps_its_words() -> None:

@@ -39,6 +39,8 @@ def test_a_class_of_one_illness_has_l_of_one(kind: str, missing: str) -> None:
         [5.0, 1e6, 1e6 + 1e-10][1:],
         ["01", "1", "1.0", "+1", "1,0", "1e0"],
         ["", "  ", "\u00a0", None],
+        ["HIV", "NA"],
+        ["HIV", "None", "null", "HIV"],
     ],
 )
 def test_spellings_of_one_value_count_once(spelt: list[object]) -> None:

@@ -28,7 +28,10 @@ _LOOKED_AT = 200_000
 _SHOWN = 4
 
 #: What pandas reads as no value, unless it is told otherwise.
-_NO_VALUE = {"#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+_NO_VALUE = {
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
+    "NaN", "None", "n/a", "nan", "null",
+}  # fmt: skip
 
 _SENSITIVE = "{column} spells one value in several ways: {values}. They count as one value."
 _KEY = (
@@ -39,7 +42,10 @@ _UNITS = (
     "{column} says whose rows these are, and spells one in several ways: {values}. Whoever has two of them counts as "
     "two."
 )
-_NONE = "{column} holds {values}, which a program that reads a CSV file may take for no value. Give it another word."
+_NONE = (
+    "{column} holds {values}, which a program that reads a CSV file may take for no value: of a sensitive column they "
+    "count as undetermined. Give it another word."
+)
 
 
 def spelling(text: str) -> str | float:
@@ -51,7 +57,7 @@ def spelling(text: str) -> str | float:
             folded = unicodedata.normalize("NFKD", folded.casefold())
         folded = "".join(c for c in folded if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf")
     folded = " ".join(folded.casefold().split())
-    if folded[:1] in "0123456789+-.,":
+    if folded[:1] in "+-.," or folded[:1].isdecimal() or folded in ("inf", "infinity"):
         try:
             number = float(folded.replace(",", "."))
         except ValueError:
@@ -61,7 +67,7 @@ def spelling(text: str) -> str | float:
 
 
 def first_spellings(values: Sequence[object]) -> list[object]:
-    """For each value the first one that says the same; None for null and for a text that is blank."""
+    """For each value the first one that says the same; None for null, a blank text, and words that say no value."""
     if all(type(v) is int for v in values):
         return list(values)
     said = [_said(v) for v in values]
@@ -77,7 +83,7 @@ def _said(value: object) -> object:
     """What a value says: texts and numbers that say the same are equal."""
     if isinstance(value, str):
         said = spelling(value)
-        return None if said == "" else said
+        return None if said == "" or value in _NO_VALUE else said
     if isinstance(value, int | float) and not isinstance(value, bool):
         return text_of(value) if math.isnan(value) else float(value)
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -222,14 +222,16 @@ class RiskResult(Result):
         return native.match_keys(self.data.frame, flagged, list(self.keys.columns), "anti")
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy that leaves the process keeps no array that was computed for another order of rows."""
+        """A copy that leaves the process keeps no array of another order of rows, nor what its detail is made from."""
         if self._hidden:
             raise LazyInputError(
                 f"The result of {self.method} on a release goes by numbers that are never published, so it cannot be "
                 "pickled. Keep .to_dict(), or .units."
             )
         computed = ("units", "flagged", "_key_of_rows", "by_key", "_by_key")
-        return {name: held for name, held in self.__dict__.items() if name not in computed}
+        state = {name: held for name, held in self.__dict__.items() if name not in computed}
+        # what makes it may hold the key space, which names values that no released record shows
+        return {**state, "detail": partial(pl.DataFrame, self.detail())}
 
     @cached_property
     def _key_of_rows(self) -> NDArray[np.intp]:

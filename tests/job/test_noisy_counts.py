@@ -11,6 +11,7 @@ from tests.job.test_run import call, tree
 
 import flou
 
+SECRET = flou.Secret(bytes(range(32)))
 PLAN = """
 flou = 2
 
@@ -64,8 +65,8 @@ def plan(tmp_path: Path) -> Path:
     people.to_frame().write_csv(folder / "people.csv")
     people.schema.save(folder / "people.schema.toml")
     (folder / "plan.toml").write_text(PLAN)
-    flou.Secret(bytes(range(32))).save(folder / "office.secret")
-    flou.PrivacyBudget(1.0, path=folder / "budget.toml")
+    SECRET.save(folder / "office.secret")
+    flou.PrivacyBudget(1.0, path=folder / "budget.toml", secret=SECRET)
     return folder / "plan.toml"
 
 
@@ -74,7 +75,7 @@ def test_run_spends_once_and_says_that_it_cannot_be_replayed(
 ) -> None:
     for out in ("one", "two"):
         assert call(monkeypatch, "run", plan, "--out", tmp_path / out) == 0
-    assert flou.PrivacyBudget.read(plan.parent / "budget.toml").left == (0.2, 0.0)
+    assert flou.PrivacyBudget.read(plan.parent / "budget.toml", secret=SECRET).left == (0.2, 0.0)
     one, two = (tree(tmp_path / out / "public") for out in ("one", "two"))
     assert sorted(one) == sorted(two) == ["report.en.html", "report.fr.html", "tables/ages.csv", "tables/marital.csv"]
     assert one["tables/ages.csv"] != two["tables/ages.csv"], "drawn anew, whatever the secret is"

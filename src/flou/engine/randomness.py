@@ -80,6 +80,15 @@ class Draws:
         self._used[0] = True
         return self._with("lasting draw", purpose)
 
+    def lasting_key(self, purpose: str) -> bytes:
+        """A key for what is not drawn, but must be known again in a later run: the chain of a ledger."""
+        if not self._secret.replayable:
+            raise SecretError(
+                f"A {purpose} needs a secret that lasts. Name it in the plan: [secrets] with file = "
+                '"office.secret", made once with `flou secret FILE`.'
+            )
+        return self._secret.derive(purpose)
+
     def of_period(self, purpose: str) -> Draws:
         """Draws that are the same within a period of the series and independent between periods."""
         if self._series.period is None:

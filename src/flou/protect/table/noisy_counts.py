@@ -36,7 +36,8 @@ from flou.engine.release import Outcome, Release
 from flou.engine.secret import Secret
 from flou.protect.table.additivity import require_parts, restore_additivity
 from flou.protect.table.count_protection import Additive, adds_up, no_sums, tell_of_sums, with_costs
-from flou.protect.table.privacy_budget import PrivacyBudget, checked_loss
+from flou.protect.table.privacy_budget import PURPOSE, PrivacyBudget
+from flou.protect.table.privacy_ledger import checked_loss
 from flou.protect.table.privacy_loss import (
     Loss,
     count_queries,
@@ -112,7 +113,7 @@ class NoisyCounts(TableProtection):
             self._require_known(table)
         loss = self._loss(data)
         noises = loss.noises  # a scale that is out of bounds is refused before anything is spent
-        budget = self._open_budget()
+        budget = self._open_budget(draw)
         if budget is not None:
             told = f"{len(tables)} tables, {sum(loss.queries)} figures a record"
             # shares of less than 1 leave some over; what Gaussian noise costs is not in proportion to them
@@ -131,8 +132,11 @@ class NoisyCounts(TableProtection):
             outcome = with_costs(outcome, np.maximum(np.concatenate(drawn), 0))
         return self._with_loss(outcome, tables, loss, budget)
 
-    def _open_budget(self) -> PrivacyBudget | None:
-        return PrivacyBudget.read(located(self.budget)) if isinstance(self.budget, str) else self.budget
+    def _open_budget(self, draw: Draws) -> PrivacyBudget | None:
+        if not isinstance(self.budget, str):
+            return self.budget
+        # a ledger is begun in Python or by hand, and read under the plan's secret
+        return PrivacyBudget.with_key(located(self.budget), draw.lasting_key(PURPOSE))
 
     def _loss(self, data: Table | TableSet) -> Loss:
         tables = tables_of(data)

@@ -1,80 +1,84 @@
 """A privacy budget: what may be lost about the records of one file over all releases, and a ledger of what was spent.
 
-    budget = flou.PrivacyBudget(epsilon=1.0, path="budget.toml")
+    budget = flou.PrivacyBudget(epsilon=1.0, path="budget.toml", secret=secret)
     flou.protect.NoisyCounts(epsilon=0.4, budget=budget).protect(tables)
     budget.left                                        # (0.6, 0.0)
 
 Losses of releases of the same records add up (basic composition; Dwork, McSherry, Nissim and Smith 2006), so that many
 releases that are harmless one by one are not so together. What is spent is written down, whole or not at all, before
-anything is drawn; a release that would need more than is left is refused, and nothing is drawn for it. A ledger that
-contradicts itself is refused too. It counts what is spent through it alone: it does not know of releases made without
-it, nor whether two files are about the same people.
+anything is drawn; a release that would need more than is left is refused, and nothing is drawn for it. A ledger whose
+entries were changed or taken away is refused (`privacy_ledger`). It counts what is spent through it alone: it does not
+know of releases made without it, nor whether two files are about the same people.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from fractions import Fraction
-from math import isfinite
 from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import NoReturn, Self
 
-from flou.engine import toml
-from flou.engine.errors import BudgetError, OutputError, ParameterError, PlanError
-from flou.engine.output import checked_path, written_whole
+from flou.engine.errors import BudgetError, ParameterError
+from flou.engine.output import checked_path
+from flou.engine.secret import Secret
+from flou.protect.table.privacy_ledger import Account, Ledger, Spending, checked_loss
 
-_KIND = "privacy budget"
-#: Seconds to wait for another process that spends from the same ledger.
-_PATIENCE = 10.0
-
-
-@dataclass(frozen=True)
-class Spending:
-    """One release that was paid for."""
-
-    epsilon: float
-    delta: float
-    what: str
-    on: str
+#: Under the office's secret, what ledgers are signed with.
+PURPOSE = "privacy ledger"
 
 
 class PrivacyBudget:
-    """What may be lost in all, with a ledger in memory or in a file that many sessions share."""
+    """What may be lost in all, with a ledger in memory or in a file that many sessions share.
 
-    def __init__(self, epsilon: float, delta: float = 0.0, path: str | PathLike[str] | None = None) -> None:
+    A file needs the office's `secret`, under which its entries are chained.
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        path: str | PathLike[str] | None = None,
+        *,
+        secret: Secret | int | None = None,
+    ) -> None:
         self._epsilon, self._delta = checked_loss(epsilon, delta, ParameterError)
-        self._given = None if path is None else path
-        self._path = None if path is None else checked_path(path, "A privacy budget")
-        self._spent: tuple[Spending, ...] = ()
-        self._lock = threading.Lock()
-        if self._path is None:
+        self._begin(path, None if path is None else _key(secret))
+        if self._ledger is None:
             return
-        if not self._path.exists():
-            self._save(())
-            return
-        found = _read(self._path)
-        if found[:2] != (self._epsilon, self._delta):
+        if not self._ledger.path.exists():
+            self._ledger.begin(self._epsilon, self._delta)
+        found = self._ledger.read()
+        if (found.epsilon, found.delta) != (self._epsilon, self._delta):
             raise BudgetError(
-                f"The ledger {str(path)!r} is of a budget of epsilon = {found[0]:g} and delta = {found[1]:g}, not of "
-                f"{self._epsilon:g} and {self._delta:g}. What may be lost is decided once: open it as it is, "
-                "flou.PrivacyBudget.read(path), or begin another ledger for other records."
+                f"The ledger {str(path)!r} is of a budget of epsilon = {found.epsilon:g} and delta = {found.delta:g}, "
+                f"not of {self._epsilon:g} and {self._delta:g}. What may be lost is decided once: open it as it is, "
+                "flou.PrivacyBudget.read(path, secret=…), or begin another ledger for other records."
             )
-        self._spent = found[2]
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> PrivacyBudget:
+    def read(cls, path: str | PathLike[str], *, secret: Secret | int | None = None) -> PrivacyBudget:
         """The budget of a ledger that is there already."""
-        epsilon, delta, _ = _read(checked_path(path, "A privacy budget", BudgetError))
-        return cls(epsilon, delta, path)
+        return cls.with_key(path, _key(secret))
+
+    @classmethod
+    def with_key(cls, path: str | PathLike[str], key: bytes) -> PrivacyBudget:
+        """The same, by the key that a plan derives from its secret."""
+        found = Ledger(checked_path(path, "A privacy budget", BudgetError), key).read()
+        made = cls.__new__(cls)
+        made._epsilon, made._delta = found.epsilon, found.delta
+        made._begin(path, key)
+        return made
+
+    def _begin(self, path: str | PathLike[str] | None, key: bytes | None) -> None:
+        self._given = path
+        self._ledger = None
+        if path is not None and key is not None:
+            self._ledger = Ledger(checked_path(path, "A privacy budget"), key)
+        self._spent: tuple[Spending, ...] = ()
+        self._lock, self._owner = threading.Lock(), os.getpid()
 
     @property
     def epsilon(self) -> float:
@@ -94,7 +98,7 @@ class PrivacyBudget:
     @property
     def ledger(self) -> tuple[Spending, ...]:
         """What was spent, oldest first; read anew from the file."""
-        return self._spent if self._path is None else _read(self._path)[2]
+        return self._account().entries
 
     @property
     def spent(self) -> tuple[float, float]:
@@ -105,16 +109,15 @@ class PrivacyBudget:
     @property
     def left(self) -> tuple[float, float]:
         """Epsilon and delta that may still be spent."""
-        epsilon, delta = _total(self.ledger)
-        return float(_exact(self._epsilon) - epsilon), float(_exact(self._delta) - delta)
+        epsilon, delta = self._left(self.ledger)
+        return float(epsilon), float(delta)
 
     def spend(self, epsilon: float, delta: float, what: str) -> None:
         """Write a spending down, or raise if it is more than what is left."""
         epsilon, delta = checked_loss(epsilon, delta, ParameterError)
-        with self._lock, _held(self._path):
-            entries = self.ledger
-            gone = _total(entries)
-            left = _exact(self._epsilon) - gone[0], _exact(self._delta) - gone[1]
+        with self._lock, nullcontext() if self._ledger is None else self._ledger.held():
+            account = self._account()
+            left = self._left(account.entries)
             if _exact(epsilon) > left[0] or _exact(delta) > left[1]:
                 raise BudgetError(
                     f"The privacy budget has epsilon = {float(left[0]):g} and delta = {float(left[1]):g} left of "
@@ -122,20 +125,41 @@ class PrivacyBudget:
                     "for. Nothing was drawn. Ask for less, publish fewer tables, or use what is published already."
                 )
             entry = Spending(epsilon, delta, what, datetime.now(UTC).isoformat(timespec="seconds"))
-            if self._path is not None:
-                self._save((*entries, entry))
-            self._spent = (*entries, entry)
+            if self._ledger is not None:
+                self._ledger.append(account, entry)
+            else:
+                self._spent = (*self._spent, entry)
 
-    def _save(self, entries: tuple[Spending, ...]) -> None:
-        assert self._path is not None
-        held: dict[str, Any] = {"kind": _KIND, "epsilon": self._epsilon, "delta": self._delta}
-        if entries:
-            held["check"] = _check(self._epsilon, self._delta, entries)
-            held["spent"] = [asdict(entry) for entry in entries]
-        with written_whole(self._path, overwrite=bool(entries)) as file:
-            file.write(toml.write(held).encode())
-            file.flush()
-            os.fsync(file.fileno())  # on the disk before anything is drawn
+    def _account(self) -> Account:
+        """What was spent, and of what."""
+        if self._ledger is None:
+            if os.getpid() != self._owner:
+                raise BudgetError(
+                    "This privacy budget is in the memory of another process, which may spend it as well. Keep the "
+                    "ledger in a file that both read: flou.PrivacyBudget(epsilon=…, path=…, secret=…)."
+                )
+            return Account(self._epsilon, self._delta, self._spent, "")
+        found = self._ledger.read()
+        if (found.epsilon, found.delta) != (self._epsilon, self._delta):
+            raise BudgetError(f"The ledger {self._ledger.path.name!r} is of another budget than when it was opened.")
+        return found
+
+    def _left(self, entries: tuple[Spending, ...]) -> tuple[Fraction, Fraction]:
+        epsilon, delta = _total(entries)
+        return _exact(self._epsilon) - epsilon, _exact(self._delta) - delta
+
+    def __copy__(self) -> Self:
+        """Itself: two copies would each spend what is left."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise BudgetError(
+            "A privacy budget is not pickled: two copies would each spend what is left. Give the other process the "
+            "ledger's path and secret."
+        )
 
     def __repr__(self) -> str:
         left = self.left
@@ -143,17 +167,14 @@ class PrivacyBudget:
         return f"<PrivacyBudget: epsilon = {left[0]:g} and delta = {left[1]:g} left {of}>"
 
 
-def checked_loss(epsilon: object, delta: object, failure: type[Exception]) -> tuple[float, float]:
-    """Epsilon above 0 and delta from 0 to below 1, as floats."""
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-            raise failure(f"{name} = {value!r} must be a number.")
-    assert isinstance(epsilon, int | float) and isinstance(delta, int | float)  # noqa: PT018
-    if epsilon <= 0:
-        raise failure(f"epsilon = {epsilon!r} must be above 0, such as 1.0.")
-    if not 0 <= delta < 1:
-        raise failure(f"delta = {delta!r} must be from 0 to below 1, such as 1e-6.")
-    return float(epsilon), float(delta)
+def _key(secret: Secret | int | None) -> bytes:
+    """The key of the chain: under a secret that lasts, else nobody could read the ledger again."""
+    if secret is None or not (held := Secret.of(secret)).replayable:
+        raise ParameterError(
+            "A ledger in a file is chained under a secret that lasts, so that nobody else can change it. Give "
+            'secret=flou.Secret.from_file("office.secret"), made once with `flou secret FILE`.'
+        )
+    return held.derive(PURPOSE)
 
 
 def _exact(value: float) -> Fraction:
@@ -163,64 +184,3 @@ def _exact(value: float) -> Fraction:
 
 def _total(entries: tuple[Spending, ...]) -> tuple[Fraction, Fraction]:
     return sum((_exact(e.epsilon) for e in entries), Fraction()), sum((_exact(e.delta) for e in entries), Fraction())
-
-
-def _check(epsilon: float, delta: float, entries: tuple[Spending, ...]) -> str:
-    """A word that changes with every entry, so that lines that were lost or changed are noticed."""
-    text = json.dumps([epsilon, delta, *(asdict(entry) for entry in entries)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _read(path: Path) -> tuple[float, float, tuple[Spending, ...]]:
-    """Epsilon, delta and entries of a ledger; one that is damaged, or something else, is refused."""
-    try:
-        held = toml.read(path, "privacy budget")
-    except PlanError as error:
-        raise BudgetError(
-            f"{error} Nothing is drawn without it. Begin a ledger with flou.PrivacyBudget(epsilon=…, path=…)."
-        ) from None
-    where = f"The file {path.name!r}"
-    if held.get("kind") != _KIND or set(held) - {"kind", "epsilon", "delta", "check", "spent"}:
-        raise BudgetError(f'{where} is no ledger of a privacy budget: it needs kind = "{_KIND}", epsilon and delta.')
-    epsilon, delta = checked_loss(held.get("epsilon"), held.get("delta", 0.0), BudgetError)
-    lines = held.get("spent", [])
-    fields = {"epsilon", "delta", "what", "on"}
-    if not isinstance(lines, list) or not all(isinstance(line, dict) and set(line) == fields for line in lines):
-        raise BudgetError(f"{where} is damaged: each [[spent]] has epsilon, delta, what and on. Restore it.")
-    entries = []
-    for line in lines:
-        lost = checked_loss(line["epsilon"], line["delta"], BudgetError)
-        entries.append(Spending(*lost, str(line["what"]), str(line["on"])))
-    found = tuple(entries)
-    if held.get("check", "") != (_check(epsilon, delta, found) if found else ""):
-        raise BudgetError(
-            f"{where} is damaged: its lines are not those that were written, so that nobody knows what is left. "
-            "Restore it from a copy; without one take the budget as spent."
-        )
-    return epsilon, delta, found
-
-
-@contextmanager
-def _held(path: Path | None) -> Iterator[None]:
-    """Alone at the ledger: no other process spends what this one counts on."""
-    if path is None:
-        yield
-        return
-    mark, until = path.with_name(f"{path.name}.lock"), time.monotonic() + _PATIENCE
-    while True:
-        try:
-            os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            break
-        except FileExistsError:
-            if time.monotonic() > until:
-                raise BudgetError(
-                    f"Somebody else is spending from the ledger {path.name!r}, or stopped while doing so. If nobody "
-                    f"is, look at its last entry and remove {mark.name!r}."
-                ) from None
-            time.sleep(0.05)
-        except OSError as error:
-            raise OutputError(f"The ledger {path.name!r} cannot be written ({error.strerror}).") from None
-    try:
-        yield
-    finally:
-        mark.unlink(missing_ok=True)

@@ -57,6 +57,16 @@ def test_a_story_is_told_by_the_function_that_is_named(
     assert "people came" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("formulas", "said"), [("escaped", "has an apostrophe in front"), ("plain", "as it is")])
+def test_the_report_says_how_texts_that_look_like_formulas_were_written(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, formulas: str, said: str
+) -> None:
+    plan.write_text(plan.read_text().replace("[output]\n", f'[output]\nformulas = "{formulas}"\n'))
+    assert call(monkeypatch, "run", plan, "--out", tmp_path / "out") == 0
+    for folder in ("internal", "public"):
+        assert said in (tmp_path / "out" / folder / "report.en.html").read_text()
+
+
 @pytest.mark.deep("the demonstration protects 618,000 people; CI runs it from the wheel")
 def test_the_demonstration_tells_its_story(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

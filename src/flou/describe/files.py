@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from flou.describe.formulas import GUESSED, escape_formulas
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
@@ -22,7 +23,16 @@ from flou.describe.sources.scan import open_source
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
-from flou.engine.output import PRIVATE, PUBLIC, checked_path, folder_written_whole, require_new, written_whole
+from flou.engine.output import (
+    PRIVATE,
+    PUBLIC,
+    Formulas,
+    checked_path,
+    folder_written_whole,
+    require_formulas,
+    require_new,
+    written_whole,
+)
 from flou.engine.release import Release
 
 if TYPE_CHECKING:
@@ -40,6 +50,7 @@ def read(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    formulas: Formulas | None = None,
     **roles: Any,
 ) -> Microdata:
     """Read a file as microdata; rows stay in the file until needed (`.collect()` loads them).
@@ -47,13 +58,13 @@ def read(
     `source` is a CSV, Parquet, Arrow, SPSS, Stata, SAS or Excel file, a folder of CSV, Parquet or Arrow files, a
     pattern with `*`, or a database as `postgresql://user@host/name` with its `table`. `engine` is polars, duckdb,
     spark or the address of a Spark master. `schema` is a `flou.Schema` or the path of a schema file; roles
-    can also be given by name, as to `flou.Microdata`.
+    can also be given by name, as to `flou.Microdata`. Texts of a CSV file lose the apostrophe that keeps a spreadsheet
+    from carrying them out; with `formulas="plain"` they are taken as they stand.
     """
     chosen = native.require_engine(engine, ParameterError)
     described = _schema(schema, roles)
-    scan = open_source(
-        source, described, table=table, sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal
-    )
+    options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
+    scan = open_source(source, described, table=table, sheet=sheet, **options)
     frame, files = scan.in_engine(chosen)
     data = Microdata.from_source(frame, scan.schema, files)
     if data.n_records == 0:
@@ -81,17 +92,20 @@ def write(
     rows_per_part: int | None = None,
     overwrite: bool = False,
     unprotected: bool = False,
+    formulas: Formulas = "escaped",
 ) -> Path | str:
     """Write what would be published to a CSV, Parquet or Arrow file, by its ending, or to a database table.
 
     Identifiers, internal ids and household numbers are never written, and rows stand in an order given by
     their values. Rows in an engine pass by in batches: they need not fit in memory. With `rows_per_part`
     the target becomes a folder of files with that many rows each. A protected table is written as `Table.write` does.
-    Records and tables that nothing protects are written with `unprotected=True` alone.
+    Records and tables that nothing protects are written with `unprotected=True` alone. In a CSV file, texts that a
+    spreadsheet would carry out get an apostrophe in front, unless `formulas="plain"`.
     """
+    require_formulas(formulas)
     inner: Any = data.data if isinstance(data, Release) else data
     if data_kind(inner) in ("table", "table set") and table is None and rows_per_part is None:
-        inner.write(target, overwrite=overwrite, unprotected=unprotected)
+        inner.write(target, overwrite=overwrite, unprotected=unprotected, formulas=formulas)
         return Path(target)
     if not isinstance(inner, Microdata):
         raise ParameterError(
@@ -113,7 +127,7 @@ def write(
     if rows_per_part is None:
         path = require_writable(target, overwrite=overwrite)
         inner.require_other(path)
-        rows = _rows(inner)
+        rows = _rows(inner, path, formulas)
         with written_whole(path, overwrite=overwrite, mode=mode) as file:
             write_file(rows.take(None), rows.schema, file, WRITTEN[path.suffix.lower()])
         return path
@@ -121,13 +135,17 @@ def write(
         raise ParameterError(f"rows_per_part = {rows_per_part!r} must be a whole number, 1 at least.")
     path = _require_suffix(target)
     with folder_written_whole(path, mode=mode) as folder:
-        write_parts(_rows(inner), folder, path.suffix.lower(), rows_per_part)
+        write_parts(_rows(inner, path, formulas), folder, path.suffix.lower(), rows_per_part)
     return path
 
 
-def _rows(data: Microdata) -> Rows:
+def _rows(data: Microdata, path: Path | None = None, formulas: Formulas = "plain") -> Rows:
+    """The rows to write, as the kind of file wants them."""
     published = data.public()
-    return Rows(_unchanged(published), published.n_records)
+    rows = _unchanged(published)
+    if path is not None and formulas == "escaped" and WRITTEN[path.suffix.lower()] in GUESSED:
+        rows = (escape_formulas(batch, published.schema.declared_modalities) for batch in rows)
+    return Rows(rows, published.n_records)
 
 
 def _unchanged(published: Microdata) -> Iterator[pl.DataFrame]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal, get_args
 
 from flou.engine import claim
 from flou.engine.errors import FlouError, OutputError, ParameterError
 
+#: Whether texts that begin like formulas get an apostrophe in a CSV file, or stand there as they are.
+Formulas = Literal["escaped", "plain"]
 #: Files are for their owner alone, unless whoever writes them says that others may read them.
 PRIVATE, PUBLIC = 0o600, 0o644
 
@@ -28,6 +30,12 @@ def checked_path(path: object, what: str, failure: type[FlouError] = ParameterEr
     except (OSError, ValueError) as error:
         raise failure(f"{what} {str(path)[:80]!r} is not a path that can be used ({error}).") from None
     return found
+
+
+def require_formulas(formulas: object, failure: type[FlouError] = ParameterError) -> None:
+    """Refuse what is neither of both."""
+    if formulas not in get_args(Formulas):
+        raise failure(f'formulas = {formulas!r} must be "escaped" or "plain".')
 
 
 def require_new(target: Path, *, overwrite: bool = False) -> None:

@@ -20,6 +20,7 @@ from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.former import FormerRelease
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.native import require_engine
+from flou.engine.output import Formulas, require_formulas
 from flou.engine.places import within
 from flou.engine.plan_check import check_tables, require_tables
 from flou.engine.progress import Progress, listening
@@ -47,6 +48,7 @@ class DataSource:
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    formulas: Formulas | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Output:
     languages: tuple[str, ...] = ("en",)
     #: Write a folder of files with so many rows each instead of one file.
     rows_per_part: int | None = None
+    #: Whether texts of CSV files that a spreadsheet would carry out are "escaped" or "plain".
+    formulas: Formulas = "escaped"
     #: A database that the release is also written to, once it may leave, and the table there.
     database: str | None = None
     table: str | None = None
@@ -318,6 +322,8 @@ def _section(kind: type[S], table: object, name: str) -> S:
         elif word == "rows_per_part":
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise PlanError(f"[output] rows_per_part = {value!r} should be a whole number, 1 at least.")
+        elif word == "formulas":
+            require_formulas(value, PlanError)
         elif not isinstance(value, str) or not value:
             raise PlanError(f"[{name}] {word} = {value!r} should be a text that is not empty.")
     try:

@@ -25,6 +25,7 @@ def plan_schema() -> dict[str, Any]:
             "delimiter": string,
             "encoding": string,
             "decimal": {"enum": [".", ","]},
+            "formulas": {"enum": ["escaped", "plain"]},
         },
         ["source"],
     )
@@ -43,6 +44,7 @@ def plan_schema() -> dict[str, Any]:
                 "format": {"enum": list(FORMATS)},
                 "languages": {"type": "array", "items": {"enum": list(LANGUAGES)}},
                 "rows_per_part": {"type": "integer", "minimum": 1},
+                "formulas": {"enum": ["escaped", "plain"]},
                 "database": string,
                 "table": string,
             },

@@ -10,6 +10,7 @@ from pathlib import Path
 from flou.decide.inferred import inferred
 from flou.decide.policy import Policy
 from flou.decide.verdict import Decision, Reason, Verdict
+from flou.describe.formulas import GUESSED
 from flou.describe.microdata import Microdata
 from flou.describe.profile import Profile
 from flou.engine.errors import PlanError
@@ -28,6 +29,14 @@ from flou.engine.values import settings_text
 from flou.job.source import find_secret, plan_data, plan_population
 from flou.job.tables import Stages, measure_tables, require_file_names
 from flou.reporting.document import Report
+
+_FORMULAS = {
+    "escaped": Note(
+        "In CSV files a text that a spreadsheet would carry out as a formula has an apostrophe in front; one that "
+        "begins with an apostrophe has two. Values that the schema declares and numbers stand as they are."
+    ),
+    "plain": Note("In CSV files every text stands as it is: a spreadsheet may carry it out as a formula."),
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,13 @@ class Done:
             verdict=self.verdict,
             title=self.plan.title,
             changed=self.changed,
+            written=self._written,
         )
+
+    @property
+    def _written(self) -> tuple[Note, ...]:
+        """How texts that a spreadsheet would carry out stand in the files."""
+        return (_FORMULAS[self.plan.output.formulas],) if self.plan.file_format in GUESSED else ()
 
 
 @dataclass

@@ -77,9 +77,14 @@ def _write_release(done: Done, public: Path) -> None:
     output, data = done.plan.output, done.release.data
     if isinstance(data, Table | TableSet):
         tables = TableSet.of([data.with_changes(name=data.name or "table")]) if isinstance(data, Table) else data
-        tables.write(public / "tables", kind=done.plan.file_format)
+        tables.write(public / "tables", kind=done.plan.file_format, formulas=output.formulas)
     else:
-        write(done.release, public / f"data.{done.plan.file_format}", rows_per_part=output.rows_per_part)
+        write(
+            done.release,
+            public / f"data.{done.plan.file_format}",
+            rows_per_part=output.rows_per_part,
+            formulas=output.formulas,
+        )
 
 
 def _fill_table(done: Done, *, replace: bool) -> None:

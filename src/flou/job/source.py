@@ -38,7 +38,11 @@ def load(
     if source.source.startswith(_DATASET):
         if (engine or source.engine) not in (None, "polars"):
             raise PlanError("A data set of Flou's own is made in memory: engine is for files.")
-        given = [n for n in ("table", "sheet", "delimiter", "encoding", "decimal") if getattr(source, n) is not None]
+        given = [
+            n
+            for n in ("table", "sheet", "delimiter", "encoding", "decimal", "formulas")
+            if getattr(source, n) is not None
+        ]
         if given:
             raise PlanError(f"{' and '.join(given)}: these say how a file is read; a data set is made in memory.")
         return _dataset(source.source.removeprefix(_DATASET), schema)
@@ -51,6 +55,7 @@ def load(
         delimiter=source.delimiter,
         encoding=source.encoding,
         decimal=source.decimal,
+        formulas=source.formulas,
     )
 
 

@@ -46,6 +46,7 @@ class Report:
         verdict: Verdict | None = None,
         title: str | Mapping[str, str] = "",
         changed: Sequence[Note] | None = None,
+        written: Sequence[Note] = (),
     ) -> None:
         if not isinstance(original, Microdata) or not isinstance(release, Release):
             raise ParameterError(
@@ -67,6 +68,8 @@ class Report:
         self._original, self._release = original, release
         self._results, self._verdict = tuple(results), verdict
         self._changed = None if changed is None else tuple(changed)
+        #: How the files were written.
+        self._written = tuple(written)
         self._title = dict.fromkeys(LANGUAGES, title) if isinstance(title, str) else dict(title)
 
     def html(self, *, language: str = "en", audience: Audience = "internal") -> str:
@@ -87,6 +90,7 @@ class Report:
             title=self._title.get(language) or content.title,
             verdict=self._verdict,
             changed=self._changed if audience == "internal" else None,
+            written=self._written,
             style=_style(),
         )
         return page

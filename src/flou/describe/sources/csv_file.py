@@ -13,9 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
+from flou.describe.formulas import read_back
 from flou.describe.schema import ColumnType
 from flou.engine.errors import DataError, listed
 from flou.engine.native import first_line
+from flou.engine.output import Formulas, require_formulas
 from flou.engine.spool import spool_folder
 from flou.engine.values import text_of
 
@@ -41,6 +43,7 @@ def scan_csv(
     delimiter: str | None,
     encoding: str,
     decimal: str,
+    formulas: Formulas = "escaped",
     types: Mapping[str, ColumnType],
     undetermined: Mapping[str, Sequence[object]],
     categories: Collection[str] = (),
@@ -50,6 +53,7 @@ def scan_csv(
     `categories` are the columns whose values are compared: in them one number must not be written in two ways.
     """
     name = str(paths[0])
+    require_formulas(formulas)
     if not isinstance(encoding, str) or not _known(encoding):
         raise DataError(f"encoding = {encoding!r} is not known; use utf-8, latin-1, cp1252, …")
     if decimal not in (".", ","):
@@ -71,6 +75,8 @@ def scan_csv(
             _require_full_lines(path, separator, encoding, len(columns))
         scans = [_scan_text(path, separator, encoding, columns) for path in paths]
         rows = scans[0] if len(scans) == 1 else pl.concat(scans)
+        if formulas == "escaped":
+            rows = rows.select(read_back(pl.col(c)).alias(name) for c, name in _names_read_back(columns).items())
         plain = _with_points(_without_codes(rows, undetermined), decimal, types)
         return _typed(plain, types, name, categories)
     except UnicodeDecodeError as error:
@@ -81,6 +87,12 @@ def scan_csv(
         if "utf" in message.lower():
             hint = " Give its encoding, latin-1 for instance."
         raise DataError(f"{name!r} cannot be read as a CSV file: {message}.{hint}") from None
+
+
+def _names_read_back(columns: list[str]) -> dict[str, str]:
+    names = pl.Series(columns).to_frame().select(read_back(pl.nth(0))).to_series().to_list()
+    # two names that differ by an apostrophe alone stay as they are
+    return dict(zip(columns, names if len(set(names)) == len(names) else columns, strict=True))
 
 
 def _known(encoding: str) -> bool:

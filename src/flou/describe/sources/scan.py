@@ -37,7 +37,14 @@ _NAMES = {
     "excel": "an Excel file", "database": "a database",
 }  # fmt: skip
 #: Option of `read` → the one kind of source it is for.
-_OPTIONS = {"delimiter": "csv", "encoding": "csv", "decimal": "csv", "sheet": "excel", "table": "database"}
+_OPTIONS = {
+    "delimiter": "csv",
+    "encoding": "csv",
+    "decimal": "csv",
+    "formulas": "csv",
+    "sheet": "excel",
+    "table": "database",
+}
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,7 @@ def open_source(source: object, schema: Schema, **options: Any) -> Scan:
             delimiter=options["delimiter"],
             encoding="utf-8" if options["encoding"] is None else options["encoding"],
             decimal="." if options["decimal"] is None else options["decimal"],
+            formulas="escaped" if options["formulas"] is None else options["formulas"],
             types=schema.types,
             undetermined=schema.undetermined,
             categories={*schema.keys, *schema.sensitive, *schema.modalities, *schema.hierarchies},

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flou.describe.table.derived import Estimate
     from flou.describe.table.flags import Flags
     from flou.describe.table.suppression import Suppression
+    from flou.engine.output import Formulas
 
 #: Columns of `to_frame` that are not dimensions; no dimension may be called so.
 FIGURES = ("count", "value", "status", "flag", "reason", "contributors", "holdings", "cell_key", "true_count",
@@ -112,15 +113,15 @@ class Table:
         overwrite: bool = False,
         unprotected: bool = False,
         flags: Flags = "status",
+        formulas: Formulas = "escaped",
     ) -> None:
         """Write what would be published to a CSV, Parquet, Arrow or Excel file, by its ending.
 
-        True counts, of a table that nothing protects, are written only where `unprotected` says so. `flags` are the
-        codes that stand for the status of a cell: `sdmx` or `eurostat`, see `flou.describe.table.flags`.
+        True counts are written only where `unprotected` says so. `flags` are codes of a cell's status: sdmx, eurostat.
         """
         from flou.describe.table.table_files import write_table
 
-        write_table(self, path, overwrite=overwrite, unprotected=unprotected, flags=flags)
+        write_table(self, path, overwrite=overwrite, unprotected=unprotected, flags=flags, formulas=formulas)
 
     def with_changes(self, **changes: Any) -> Table:
         """A table that differs in some of what it holds."""

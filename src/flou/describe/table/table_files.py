@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from flou.describe.formulas import GUESSED, escape_formulas
 from flou.describe.schema import Schema
 from flou.describe.sink import WRITTEN, write_file
 from flou.describe.sources.scan import open_source
@@ -20,7 +21,7 @@ from flou.describe.table.flags import Flags, flagged_cells
 from flou.describe.table.from_frame import table_from_frame
 from flou.engine import native
 from flou.engine.errors import MissingExtraError, OutputError, ParameterError, listed
-from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, written_whole
+from flou.engine.output import PRIVATE, PUBLIC, Formulas, checked_path, require_formulas, require_new, written_whole
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
@@ -37,10 +38,12 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    formulas: Formulas | None = None,
     **more: Any,
 ) -> Table:
     """A table from a file that lists its cells; `more` is as for `Table.from_frame`."""
-    scan = open_source(path, Schema(), sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal, table=None)
+    options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
+    scan = open_source(path, Schema(), sheet=sheet, table=None, **options)
     frame, _ = scan.in_engine("polars")
     return table_from_frame(native.collect(native.enter(frame).frame), dims, **more)
 
@@ -52,12 +55,16 @@ def write_table(
     overwrite: bool = False,
     unprotected: bool = False,
     flags: Flags = "status",
+    formulas: Formulas = "escaped",
 ) -> None:
     """Write what would be published of one table."""
+    require_formulas(formulas)
     _require_protected([table], unprotected=unprotected)
     shown = flagged_cells(table, flags)
     target = require_table_file(path, overwrite=overwrite)
     suffix = target.suffix.lower()
+    if formulas == "escaped" and WRITTEN.get(suffix) in GUESSED:
+        shown = escape_formulas(shown, {} if table.schema is None else table.schema.declared_modalities)
     with written_whole(target, overwrite=overwrite, mode=_mode([table])) as file:
         if suffix == _EXCEL:
             _write_workbook({table.name or "table": shown}, file)
@@ -83,6 +90,7 @@ def write_tables(
     overwrite: bool = False,
     unprotected: bool = False,
     flags: Flags = "status",
+    formulas: Formulas = "escaped",
 ) -> None:
     """Write a set: into one workbook where the target ends in .xlsx, else into a folder, a file each."""
     _require_protected(tables.tables, unprotected=unprotected)
@@ -103,7 +111,9 @@ def write_tables(
     for file_path in files.values():
         require_new(file_path, overwrite=overwrite)
     for table in tables:
-        write_table(table, files[table.name], overwrite=overwrite, unprotected=unprotected, flags=flags)
+        write_table(
+            table, files[table.name], overwrite=overwrite, unprotected=unprotected, flags=flags, formulas=formulas
+        )
 
 
 def _mode(tables: Sequence[Table]) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flou.describe.mechanism.mechanism import Mechanism
     from flou.describe.table.cells import Ints
     from flou.describe.table.flags import Flags
+    from flou.engine.output import Formulas
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,11 +117,14 @@ class TableSet:
         overwrite: bool = False,
         unprotected: bool = False,
         flags: Flags = "status",
+        formulas: Formulas = "escaped",
     ) -> None:
         """Write what would be published: a file for each table, or one workbook (`.xlsx`) with a sheet each."""
         from flou.describe.table.table_files import write_tables
 
-        write_tables(self, folder, kind=kind, overwrite=overwrite, unprotected=unprotected, flags=flags)
+        write_tables(
+            self, folder, kind=kind, overwrite=overwrite, unprotected=unprotected, flags=flags, formulas=formulas
+        )
 
     def public(self) -> TableSet:
         return replace(self, tables=tuple(t.public() for t in self.tables), kin=Kin())

@@ -84,6 +84,24 @@ def test_a_folder_is_taken_by_one_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "room").exists()
 
 
+def test_the_lock_of_a_folder_is_removed_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = claim.take_folder(tmp_path / "room")
+    for i in range(20):
+        (tmp_path / "room" / str(i)).touch()
+    removed: list[str] = []
+    unlink = os.unlink
+
+    def note(path: str | Path, **more: int) -> None:
+        removed.append(Path(path).name)
+        unlink(path, **more)
+
+    monkeypatch.setattr(os, "unlink", note)
+    claim.leave_folder(tmp_path / "room", lock)
+    assert removed[-1] == claim.LOCK
+    assert len(removed) == 21
+    assert not (tmp_path / "room").exists()
+
+
 def test_without_locks_a_folder_is_taken_by_whoever_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim, "fcntl", None)
     claim.take_folder(tmp_path / "room")
@@ -116,7 +134,7 @@ def test_overwriting_writes_what_a_link_names(tmp_path: Path) -> None:
     assert real.read_text() == "new"
 
 
-@pytest.mark.parametrize(("mode", "umask", "expected"), [(None, 0o022, 0o600), (PUBLIC, 0o022, 0o644), (PUBLIC, 0o027, 0o640)])  # fmt: skip
+@pytest.mark.parametrize(("mode", "umask", "expected"), [(None, 0o022, 0o600), (PUBLIC, 0o022, 0o644), (PUBLIC, 0o027, 0o640), (PUBLIC, 0, 0o644)])  # fmt: skip
 def test_files_are_private_unless_said_and_respect_the_umask(
     mode: int | None, umask: int, expected: int, tmp_path: Path
 ) -> None:
@@ -124,12 +142,13 @@ def test_files_are_private_unless_said_and_respect_the_umask(
     try:
         with written_whole(tmp_path / "file", **({} if mode is None else {"mode": mode})):
             pass
-        with folder_written_whole(tmp_path / "folder", **({} if mode is None else {"mode": mode})):
-            pass
+        with folder_written_whole(tmp_path / "folder", **({} if mode is None else {"mode": mode})) as folder:
+            (folder / "part").touch()
     finally:
         os.umask(former)
     assert (tmp_path / "file").stat().st_mode & 0o777 == expected
     assert (tmp_path / "folder").stat().st_mode & 0o666 == expected
+    assert (tmp_path / "folder" / "part").stat().st_mode & 0o777 == expected
 
 
 def test_a_private_file_that_is_overwritten_stays_private(tmp_path: Path) -> None:

@@ -99,11 +99,20 @@ def test_run_writes_public_and_internal(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "plan"]
 
 
-def test_what_is_internal_is_closed_to_other_users(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o027, 0o077])
+def test_what_is_internal_is_for_its_owner_and_the_rest_as_the_umask_says(
+    umask: int, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
-    assert call(monkeypatch, "run", plan, "--out", out) == 0
-    assert (out / "internal").stat().st_mode & 0o077 == 0
-    assert out.stat().st_mode & 0o055 == 0o055, "public/ lies in it too, for everybody"
+    former = os.umask(umask)
+    try:
+        assert call(monkeypatch, "run", plan, "--out", out) == 0
+    finally:
+        os.umask(former)
+    for path in (out, *out.rglob("*")):
+        mode = 0o755 if path.is_dir() else 0o644
+        mode &= 0o700 if "internal" in path.parts else ~umask
+        assert path.stat().st_mode & 0o777 == mode, path
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
@@ -163,6 +172,14 @@ def test_report_command(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert call(monkeypatch, "report", plan, "--out", page, "--language", "fr") == 0
     assert "Rapport" in page.read_text(encoding="utf-8")
     assert call(monkeypatch, "report", plan, "--out", page) == 2
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "report", tmp_path / "no plan", "--out", tmp_path / "no folder" / "r.html") == 2
+    assert "make it first" in capsys.readouterr().err
 
 
 def test_describe_risk_protect(
@@ -314,6 +331,14 @@ def test_the_example_replays(small_run: Path, tmp_path: Path, monkeypatch: pytes
     assert call(monkeypatch, "run", small_run / "apa" / "plan.toml", "--out", tmp_path / "again") == 0
     for file in (small_run / "once" / "public").iterdir():
         assert file.read_bytes() == (tmp_path / "again" / "public" / file.name).read_bytes(), file.name
+
+
+def test_the_demonstration_tells_its_story(
+    small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("flou.job.example.example_plan", lambda name: small_run / name / "plan.toml")
+    assert call(monkeypatch, "demo", "--out", tmp_path / "demo") == 0
+    assert "departments under 2,000, with a random code" in capsys.readouterr().out
 
 
 def test_another_secret_draws_anew_and_promises_the_same(

@@ -20,8 +20,10 @@ from pathlib import Path
 from flou.job.target import claimed
 with claimed(Path(sys.argv[1]), replace=True) as target:
     (target.new / "new").touch()
-    if sys.argv[2] == "between":
+    if sys.argv[2] in ("between", "behind"):
         target.out.replace(target.former)
+    if sys.argv[2] == "behind":
+        target.new.replace(target.out)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -123,12 +125,26 @@ def test_what_a_killed_run_left_is_removed_and_a_former_run_comes_back(when: str
     assert not (tmp_path / ".out.flou-run").exists()
 
 
+def test_a_run_that_is_killed_behind_its_renames_has_replaced_the_former_one(tmp_path: Path) -> None:
+    out = former_run(tmp_path / "out")
+    subprocess.run([sys.executable, "-c", _KILLED, out, "behind"], check=False)
+    fill(tmp_path / "other")
+    assert names(tmp_path) == ["other/new", "out/new"]
+    assert not (tmp_path / ".out.flou-run").exists()
+
+
+def test_a_folder_whose_maker_was_killed_before_he_locked_it_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".out.flou-run").mkdir(mode=0o700)
+    fill(tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+
+
 def test_a_former_run_that_cannot_come_back_is_kept(tmp_path: Path) -> None:
     out = former_run(tmp_path / "out")
     subprocess.run([sys.executable, "-c", _KILLED, out, "between"], check=False)
     former_run(out)
     fill(tmp_path / "other")
-    assert (tmp_path / ".out.flou-run" / "former" / "public" / "data.csv").read_text() == "former"
+    assert names(tmp_path / ".out.flou-run") == ["in-use.lock", "kept/internal/manifest.json", "kept/public/data.csv"]
     with pytest.raises(OutputError, match="holds a former run"):
         fill(tmp_path / "out", replace=True)
 
@@ -141,6 +157,35 @@ def test_a_folder_of_somebody_else_beside_the_target_stays(tmp_path: Path) -> No
     assert names(tmp_path) == [".out.flou-run/note"]
 
 
+@pytest.mark.parametrize("points_to", ["theirs", "nowhere"])
+def test_a_link_under_the_name_of_the_folder_to_fill_is_not_followed(points_to: str, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / ".out.flou-run").symlink_to(tmp_path / points_to)
+    with pytest.raises(OutputError, match="not made by a run of yours"):
+        fill(tmp_path / "out")
+    assert not list((tmp_path / "theirs").iterdir())
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / ".out.flou-run").mkdir()
+    (tmp_path / ".out.flou-run" / "in-use.lock").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OutputError, match="cannot be made"):
+        fill(tmp_path / "out")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives folders away")
+def test_a_folder_of_another_user_is_not_filled(tmp_path: Path) -> None:
+    (tmp_path / ".out.flou-run").mkdir()
+    os.chown(tmp_path / ".out.flou-run", 12_345, -1)
+    with pytest.raises(OutputError, match="not made by a run of yours"):
+        fill(tmp_path / "out")
+
+
+def test_a_mounted_disk_is_no_target() -> None:
+    with pytest.raises(OutputError, match="where a disk is mounted"):
+        fill(Path("/proc"))
+
+
 def test_the_umask_is_respected(tmp_path: Path) -> None:
     former = os.umask(0o027)
     try:
@@ -148,3 +193,9 @@ def test_the_umask_is_respected(tmp_path: Path) -> None:
     finally:
         os.umask(former)
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+
+
+def test_a_private_folder_that_is_replaced_stays_private(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir(mode=0o700)
+    fill(tmp_path / "out")
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700

@@ -77,6 +77,25 @@ def test_too_much_memory_ends_the_work(temporary: Path) -> None:
     assert not list(temporary.iterdir())
 
 
+def test_too_much_memory_is_seen_while_messages_come_without_a_pause() -> None:
+    with pytest.raises(WorkStoppedError, match="more than the 300 MB"):
+        work(f"{TASKS}:fill_memory_and_say_so", 600, memory=300)
+
+
+def test_a_child_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(WorkStoppedError, match="ended with code 1"):
+        work(f"{TASKS}:double", "more than a pipe holds" * 10_000)
+    assert not list(temporary.iterdir())
+
+
+def test_a_child_whose_parent_ended_before_it_asked_says_nothing() -> None:
+    code = "from flou.job.worker_process import main; main()"
+    child = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           start_new_session=True, check=False)  # fmt: skip
+    assert child.stderr == ""
+
+
 @pytest.mark.parametrize("memory", [0, 100, True, "600"])
 def test_a_memory_limit_that_nothing_fits_in_is_refused(memory: object) -> None:
     with pytest.raises(ParameterError, match="megabytes, 200 at least"):
@@ -125,6 +144,16 @@ def test_a_request_to_end_is_met_in_one_line_within_two_seconds(
     assert not list(temporary.iterdir())
 
 
+def test_a_command_under_nohup_outlives_its_terminal(tmp_path: Path, temporary: Path) -> None:
+    with command(tmp_path, temporary, "nohup") as process:
+        started(tmp_path)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+        process.terminate()
+        process.communicate(timeout=10)
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 def test_the_child_of_a_killed_process_dies_with_it(tmp_path: Path, temporary: Path) -> None:
     with command(tmp_path, temporary) as process:
         child = started(tmp_path)
@@ -139,7 +168,7 @@ def test_the_child_of_a_killed_process_dies_with_it(tmp_path: Path, temporary: P
     assert not list(temporary.iterdir())
 
 
-def command(folder: Path, temporary: Path) -> subprocess.Popen[str]:
+def command(folder: Path, temporary: Path, *under: str) -> subprocess.Popen[str]:
     """The command line in the middle of native code."""
     code = f"""
 import sys
@@ -152,7 +181,7 @@ sys.argv = ["flou", "sleep"]
 command.main()
 """
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*under, sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
 
 
 def started(folder: Path) -> int:

@@ -46,6 +46,14 @@ def fill_memory(megabytes: int) -> None:
     time.sleep(60)
 
 
+def fill_memory_and_say_so(megabytes: int) -> None:
+    held = []
+    for i in range(megabytes):
+        held.append(b"x" * 1_000_000)
+        tell("filling", i, megabytes)
+        time.sleep(0.002)
+
+
 def stay_in_native_code(mark: str | None = None) -> None:
     """Sleep in a library call that keeps Python's lock, with a file among the temporary ones."""
     (Path(tempfile.mkdtemp()) / "rows").write_text("secret")

@@ -52,23 +52,24 @@ def fill_folder(
     return EXIT[done.verdict.decision], text.getvalue()
 
 
-def save_report(
+def draw_report(
     path: Path, out: Path, language: str, audience: str, engine: str | None, secret: str | None
-) -> tuple[int, str]:
-    """Carry a plan out and write its report; the exit code and what is to be printed."""
+) -> tuple[int, str, str | None]:
+    """Carry a plan out and draw its report: the exit code, what is to be printed, and the page where there is one."""
     plan = Plan.load(path)
     Words(language)  # a language that does not exist is refused before the work
     if audience not in ("internal", "public"):
         raise ParameterError(f"--audience {audience} is not known; use internal or public.")
     done = carry_out(plan, engine=engine, secret=secret)
+    page = None
     with redirect_stdout(StringIO()) as text:
         show_verdict(done.verdict)
         if audience == "public" and done.verdict.decision is Decision.WITHHOLD:
             console().print("The release is withheld, so there is no public report. Ask for --audience internal.")
         else:
-            done.report.save(out, language=language, audience=cast(Audience, audience))
+            page = done.report.html(language=language, audience=cast(Audience, audience))
             console().print(f"Report: {out}", soft_wrap=True)
-    return EXIT[done.verdict.decision], text.getvalue()
+    return EXIT[done.verdict.decision], text.getvalue(), page
 
 
 def show_done(done: Done) -> None:

@@ -290,8 +290,9 @@ def main() -> None:
     """Entry point: every error of the user's becomes one paragraph and exit code 2."""
     warnings.showwarning = lambda message, *_: _say(str(message))
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _end)
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` asks not to hear it
+            signal.signal(number, _end)
     try:
         app()
     except Interrupted:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flou.cli.progress import shown_progress
 from flou.engine.errors import OutputError, ParameterError
+from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, written_whole
 from flou.job.signals import undisturbed
 from flou.job.target import claimed
 from flou.job.worker import work
@@ -54,11 +55,12 @@ def report_plan(
     memory: int | None = None,
 ) -> int:
     """Carry a plan out and write its report; the exit code is the verdict."""
-    if out.exists():
-        raise OutputError(f"{str(out)!r} exists and is not overwritten. Choose another --out.")
+    require_new(checked_path(out, "--out", OutputError))
+    if not out.parent.is_dir():
+        raise OutputError(f"The folder {str(out.parent)!r} does not exist; make it first.")
     with shown_progress() as progress:
-        said: tuple[int, str] = work(
-            "flou.cli.carried_out:save_report",
+        code, said, page = work(
+            "flou.cli.carried_out:draw_report",
             path,
             out,
             language,
@@ -68,8 +70,12 @@ def report_plan(
             progress=progress,
             memory=_memory(memory),
         )
-    sys.stdout.write(said[1])
-    return said[0]
+    with undisturbed():
+        if page is not None:
+            with written_whole(out, mode=PUBLIC if audience == "public" else PRIVATE) as file:
+                file.write(page.encode())
+        sys.stdout.write(said)
+    return int(code)
 
 
 def _memory(given: int | None) -> int | None:

@@ -7,8 +7,10 @@ have been removed between the making and the locking.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import suppress
 from functools import cache
@@ -30,7 +32,7 @@ _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 def take(lock: Path) -> int:
     """Make and lock a file until its descriptor is closed; BlockingIOError where another process holds it."""
     while True:
-        made = not lock.exists()
+        made = not os.path.lexists(lock)
         descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | (os.O_EXCL if made else 0) | _NO_LINKS, 0o600)
         try:
             if _locked(descriptor, lock, without=made):
@@ -44,16 +46,36 @@ def take(lock: Path) -> int:
 def take_folder(folder: Path) -> int:
     """Make a folder for the owner alone, or take over one whose owner is dead; BlockingIOError where he is alive."""
     while True:
-        with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
         with suppress(FileNotFoundError, FileExistsError):  # removed, or made, by another at this moment
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:
+                _require_ours(folder)
             return take(folder / LOCK)
 
 
 def leave_folder(folder: Path, descriptor: int) -> None:
-    """Remove a folder with all that is in it, and give its lock up."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder with all that is in it, and give its lock up.
+
+    The lock goes last: what is left by a process that is killed meanwhile is still known as nobody's.
+    """
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name != LOCK:
+                remove(path)
+        if [path.name for path in folder.iterdir()] == [LOCK]:
+            (folder / LOCK).unlink()
+            folder.rmdir()
     os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it, as far as the system lets one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def new_file(folder: Path) -> tuple[int, Path]:
@@ -86,7 +108,7 @@ def remove_abandoned(parent: Path, prefix: str = WRITING) -> None:
 
 def abandoned(folder: Path) -> int | None:
     """The lock of a folder of ours whose owner is dead, else None."""
-    if fcntl is None or folder.is_symlink() or folder.lstat().st_uid != os.getuid():
+    if fcntl is None or not _is_ours(folder):
         return None
     try:
         lock = os.open(folder / LOCK, os.O_RDWR | _NO_LINKS)
@@ -99,13 +121,31 @@ def abandoned(folder: Path) -> int | None:
     return None
 
 
+def remove_unlocked(folder: Path) -> None:
+    """Remove an empty folder of ours: its owner was killed before he could lock it, or makes another if he is alive."""
+    if _is_ours(folder):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is this user's own: who owns it can move what lies in it. A link to one is not."""
+    there = folder.lstat()
+    return stat.S_ISDIR(there.st_mode) and (not hasattr(os, "getuid") or there.st_uid == os.getuid())
+
+
+def _require_ours(folder: Path) -> None:
+    if not _is_ours(folder):
+        raise PermissionError(errno.EPERM, f"{folder.name!r} beside it was not made by a run of yours")
+
+
 def _remove_if_abandoned(left: Path, prefix: str) -> None:
     if left.is_dir():
         lock = abandoned(left)
         if lock is not None:
             leave_folder(left, lock)
-        elif not (left / LOCK).exists() and not left.is_symlink():
-            left.rmdir()  # its owner was killed before he could lock it; he makes another if he is alive
+        else:
+            remove_unlocked(left)
     elif fcntl is not None and prefix == WRITING and left.lstat().st_uid == os.getuid():
         descriptor = os.open(left, os.O_RDWR | _NO_LINKS)
         try:

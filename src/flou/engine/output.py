@@ -97,7 +97,9 @@ def folder_written_whole(target: Path, *, mode: int = PRIVATE) -> Iterator[Path]
         filled = temporary / "filled"
         filled.mkdir(mode=0o700)
         yield filled
-        filled.chmod(masked(mode | mode >> 2 & 0o111))  # who may read may enter
+        for path in filled.rglob("*"):
+            path.chmod(masked(folder_mode(mode) if path.is_dir() else mode))
+        filled.chmod(masked(folder_mode(mode)))
         filled.replace(target)
     except Exception as error:
         _refuse_failed_writing(error, target)
@@ -109,6 +111,11 @@ def folder_written_whole(target: Path, *, mode: int = PRIVATE) -> Iterator[Path]
 def _mode(target: Path, mode: int) -> int:
     """A file that is overwritten is never opened to more people than it was."""
     return masked(mode & target.stat().st_mode if target.exists() else mode)
+
+
+def folder_mode(mode: int) -> int:
+    """The mode of a folder for files of a mode: who may read them may enter."""
+    return mode | mode >> 2 & 0o111
 
 
 def masked(mode: int) -> int:

@@ -56,7 +56,7 @@ def _fill(done: Done, folder: Path) -> None:
     n_pages = len(languages) * (1 if withheld else 2)
     if not withheld:
         public = folder / "public"
-        public.mkdir()
+        public.mkdir(mode=0o755)
         tell("write data", 0, 1)
         _write_release(done, public)
     for i, language in enumerate(languages):

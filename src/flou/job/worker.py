@@ -23,9 +23,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from flou.engine import claim
 from flou.engine.errors import ParameterError, WorkStoppedError
 from flou.engine.progress import Progress, listening
 from flou.job.messages import receive, send
-from flou.job.signals import undisturbed
+from flou.job.signals import postponed, undisturbed
 
 #: Seconds that the child has to end by itself when it is asked to, and between two looks at its memory.
 _GRACE, _LOOK = 1.0, 0.1
@@ -51,16 +52,13 @@ def work(task: str, *arguments: object, progress: Progress | None = None, memory
     if os.environ.get("FLOU_WORKER") == "inline":
         with listening(progress):
             return pkgutil.resolve_name(task)(*arguments)
-    lock, folder = claim.new_folder(Path(tempfile.gettempdir()), claim.SPOOL)
-    try:
-        with _started(folder) as child:
-            assert child.stdin is not None
+    with _temporary_folder() as folder, _started(folder) as child:
+        assert child.stdin is not None
+        with suppress(BrokenPipeError):  # it ended before it was asked: that is said below
             send(child.stdin, (task, arguments, os.getpid()))
-            found = _followed(child, progress, limit)
-            child.kill()  # there is nothing left to do, and its files go below
-            return found
-    finally:
-        claim.leave_folder(folder, lock)
+        found = _followed(child, progress, limit)
+        child.kill()  # there is nothing left to do, and its files go
+        return found
 
 
 def _checked(memory: int | None) -> int | None:
@@ -71,6 +69,23 @@ def _checked(memory: int | None) -> int | None:
     if not Path("/proc/self/statm").exists():
         raise ParameterError("memory can be limited on Linux alone: leave it out here.")
     return memory * 1_000_000
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder for all temporary files of the child, removed whatever happens."""
+    place = Path(tempfile.gettempdir())
+    claim.remove_abandoned(place, claim.SPOOL)
+    with ExitStack() as left:
+        with postponed():
+            lock, folder = claim.new_folder(place, claim.SPOOL)
+            left.callback(_remove, folder, lock)
+        yield folder
+
+
+def _remove(folder: Path, lock: int) -> None:
+    with undisturbed():
+        claim.leave_folder(folder, lock)
 
 
 @contextmanager
@@ -112,15 +127,14 @@ def _followed(child: subprocess.Popen[bytes], progress: Progress | None, limit: 
     """Pass on what the child says until it gives its result, an error, or ends."""
     said: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_heard, args=(child, said), daemon=True).start()
+    looked = 0.0
     while True:
+        if limit is not None and time.monotonic() - looked >= _LOOK:  # also while messages come without a pause
+            looked = time.monotonic()
+            _require_within(limit, child)
         try:
             kind, held = said.get(timeout=_LOOK)
         except queue.Empty:
-            if limit is not None and _memory(child.pid) > limit:
-                raise WorkStoppedError(
-                    f"The work needed more than the {limit // 1_000_000:,} MB of memory that it may have, and was "
-                    "stopped. Nothing was written. Allow more, or take the engine duckdb, which works on disk."
-                ) from None
             continue
         if kind == "progress":
             if progress is not None:
@@ -136,6 +150,14 @@ def _followed(child: subprocess.Popen[bytes], progress: Progress | None, limit: 
             raise error
         else:
             raise WorkStoppedError(_ending(child.wait()))
+
+
+def _require_within(limit: int, child: subprocess.Popen[bytes]) -> None:
+    if _memory(child.pid) > limit:
+        raise WorkStoppedError(
+            f"The work needed more than the {limit // 1_000_000:,} MB of memory that it may have, and was stopped. "
+            "Nothing was written. Allow more, or take the engine duckdb, which works on disk."
+        )
 
 
 def _heard(child: subprocess.Popen[bytes], said: queue.SimpleQueue[tuple[str, Any]]) -> None:

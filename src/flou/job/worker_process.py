@@ -16,7 +16,7 @@ import threading
 import traceback
 import warnings
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from flou.engine.progress import listening
 from flou.job.messages import receive, send
@@ -29,7 +29,10 @@ def main() -> None:
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _die_with_parent()
-    task, arguments, parent = receive(sys.stdin.buffer)
+    try:
+        task, arguments, parent = receive(sys.stdin.buffer)
+    except EOFError:  # the parent ended before it asked
+        _die()
     if hasattr(os, "getppid") and os.getppid() != parent:  # it ended before it could be watched
         _die()
     threading.Thread(target=_watch, daemon=True).start()
@@ -79,7 +82,7 @@ def _watch() -> None:
     _die()
 
 
-def _die() -> None:
+def _die() -> NoReturn:
     if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -21,7 +21,16 @@ from flou.describe.table.flags import Flags, flagged_cells
 from flou.describe.table.from_frame import table_from_frame
 from flou.engine import native
 from flou.engine.errors import MissingExtraError, OutputError, ParameterError, listed
-from flou.engine.output import PRIVATE, PUBLIC, Formulas, checked_path, require_formulas, require_new, written_whole
+from flou.engine.output import (
+    PRIVATE,
+    PUBLIC,
+    Formulas,
+    checked_path,
+    folder_mode,
+    require_formulas,
+    require_new,
+    written_whole,
+)
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
@@ -107,7 +116,7 @@ def write_tables(
     files = {table.name: path / f"{file_name(table.name)}{suffix}" for table in tables}
     if len(set(files.values())) < len(files):
         raise OutputError("Two tables of the set would be written to one file: give them names that differ in letters.")
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=folder_mode(_mode(tables.tables)), parents=True, exist_ok=True)
     for file_path in files.values():
         require_new(file_path, overwrite=overwrite)
     for table in tables:

@@ -9,7 +9,6 @@ coarsest level, evenly among the values below it, as if attributes were independ
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import poisson
 
 from flou.attack.table.rebuild.case import Case
 from flou.attack.table.rebuild.layout import ALL
@@ -63,6 +62,8 @@ def margin_chances(case: Case, block: int) -> Floats:
 def guess_population(chances: Floats, n: int) -> Ints:
     """The n likeliest people by these chances alone: as many of a combination as are likelier than one of another."""
     most = max(1, int(np.ceil(n * chances.max(initial=0.0))) + 3)
+    from scipy.stats import poisson  # it takes half a second to load
+
     tails = poisson.sf(np.arange(most)[:, None], n * chances[None, :])  # so many or more of each combination
     order = np.argsort(-tails, axis=None, kind="stable")[:n]
     return (order % len(chances)).astype(np.int64)

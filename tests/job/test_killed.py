@@ -116,7 +116,7 @@ def test_a_run_that_is_asked_to_end_does_in_two_seconds_and_leaves_nothing(
 ) -> None:
     options, before = prepared(room, seed)
     run = started(room, *options)
-    run.wait_until(lambda: run.hears(number))
+    run.wait_until(lambda: run.hears(signal.SIGTERM))  # before, Python alone is there
     run.wait_for(*moment(seed * 2 + (number == signal.SIGINT), WITHIN_LIMITS))
     run.process.send_signal(number)
     sent = time.monotonic()

@@ -115,6 +115,17 @@ def test_what_is_internal_is_for_its_owner_and_the_rest_as_the_umask_says(
         assert path.stat().st_mode & 0o777 == mode, path
 
 
+def test_ctrl_c_while_options_are_read_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("typer.core.TyperGroup.parse_args", interrupt)
+    assert call(monkeypatch, "methods") == 130
+    assert capsys.readouterr().err == "flou: Interrupted; nothing was written.\n"
+
+
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_run_twice_gives_the_same_public_bytes(
     plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str

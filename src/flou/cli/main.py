@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 
@@ -51,11 +53,21 @@ class _AskedToEnd(BaseException):
 class _Commands(TyperGroup):
     """The commands; Ctrl-C is an error of ours, which the frame around us does not swallow."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _heard():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _heard():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Interrupted("Interrupted; nothing was written.") from None
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("Interrupted; nothing was written.") from None
 
 
 app = typer.Typer(

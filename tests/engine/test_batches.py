@@ -212,6 +212,14 @@ def test_minus_zero_is_zero_on_every_engine() -> None:
         assert data.key_table(("a",)).n_keys == 2, engine
 
 
+def test_rows_that_duckdb_writes_to_disk_are_in_a_private_place(tmp_path: Path) -> None:
+    pl.DataFrame({"a": ["x"]}).write_parquet(tmp_path / "people.parquet")
+    relation = engines.duckdb.scan_files([str(tmp_path / "people.parquet")])
+    ((place,),) = relation.query("rows", "SELECT current_setting('temp_directory')").fetchall()
+    assert Path(place).stat().st_mode & 0o777 == 0o700
+    assert Path(place).is_relative_to(tempfile.gettempdir())
+
+
 def test_the_spool_is_private_and_goes_with_the_process(tmp_path: Path) -> None:
     code = """
 import sys, pathlib, flou

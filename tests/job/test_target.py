@@ -161,7 +161,7 @@ def test_a_folder_of_somebody_else_beside_the_target_stays(tmp_path: Path) -> No
 def test_a_link_under_the_name_of_the_folder_to_fill_is_not_followed(points_to: str, tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / ".out.flou-run").symlink_to(tmp_path / points_to)
-    with pytest.raises(OutputError, match="not made by a run of yours"):
+    with pytest.raises(OutputError, match="is not your own"):
         fill(tmp_path / "out")
     assert not list((tmp_path / "theirs").iterdir())
 
@@ -177,7 +177,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
 def test_a_folder_of_another_user_is_not_filled(tmp_path: Path) -> None:
     (tmp_path / ".out.flou-run").mkdir()
     os.chown(tmp_path / ".out.flou-run", 12_345, -1)
-    with pytest.raises(OutputError, match="not made by a run of yours"):
+    with pytest.raises(OutputError, match="is not your own"):
         fill(tmp_path / "out")
 
 

@@ -136,7 +136,9 @@ def _is_ours(folder: Path) -> bool:
 
 def _require_ours(folder: Path) -> None:
     if not _is_ours(folder):
-        raise PermissionError(errno.EPERM, f"{folder.name!r} beside it was not made by a run of yours")
+        raise PermissionError(
+            errno.EPERM, f"{folder.name!r} beside it is not your own: another user's run may work there"
+        )
 
 
 def _remove_if_abandoned(left: Path, prefix: str) -> None:

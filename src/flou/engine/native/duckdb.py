@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from flou.engine.spool import spool_folder
+
 
 def columns(relation: Any) -> list[str]:
     return list(relation.columns)
@@ -42,6 +44,8 @@ def scan_files(files: list[str]) -> Any:
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")  # it would be printed among the results
     connection.execute("SET TimeZone = 'UTC'")  # DuckDB would take the machine's
+    # rows that do not fit in memory would go to the working folder, readable by all
+    connection.execute("SET temp_directory = ?", [str(spool_folder())])
     return connection.read_parquet([glob.escape(f) for f in files])
 
 

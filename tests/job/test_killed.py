@@ -110,7 +110,7 @@ def start_next_and_compare(run: Run, room: Path, before: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("seed", range(SEED + 100, SEED + 100 + at_depth(2, 10)))
+@pytest.mark.parametrize("seed", range(SEED + 100, SEED + 100 + at_depth(2, 20)))
 def test_a_run_that_is_asked_to_end_does_in_two_seconds_and_leaves_nothing(
     seed: int, number: signal.Signals, room: Path
 ) -> None:

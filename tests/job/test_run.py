@@ -67,14 +67,6 @@ def test_the_report_says_how_texts_that_look_like_formulas_were_written(
         assert said in (tmp_path / "out" / folder / "report.en.html").read_text()
 
 
-@pytest.mark.deep("the demonstration protects 618,000 people; CI runs it from the wheel")
-def test_the_demonstration_tells_its_story(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch, "demo", "--out", tmp_path / "out") == 0
-    assert "618,000" in capsys.readouterr().out
-
-
 def test_run_writes_public_and_internal(
     plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

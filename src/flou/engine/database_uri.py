@@ -15,6 +15,11 @@ from flou.engine.errors import FlouError, ParameterError
 
 #: Other tools put a driver's name into the scheme; what is meant is clear.
 _SCHEME = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
+#: What looks as if a database were meant, and is written in another way: such a text may hold a password.
+_MISTAKEN = re.compile(
+    r"(?![a-z]:[\\/]).*:.*@|\W*(?:jdbc:|postgres\w*(?:\+\w+)?\s*(?::|//))|.*\b(?:password|passwd|pwd)\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
 _HOST = re.compile(r"(?:\[[^\]]*\]|[^:\[\]]*)(?::\d*)?")
 _NOT_ENCODED = re.compile(r"%(?![0-9A-Fa-f]{2})|\s|\0")
 _SECRETS = {"password", "sslpassword", "oauth_client_secret"}
@@ -37,8 +42,22 @@ def is_database(source: object) -> bool:
     return isinstance(source, str) and _SCHEME.match(source) is not None
 
 
+def is_mistaken(text: str) -> bool:
+    """Is this meant for a database and no URI that Flou reads, so that nothing of it may be shown?"""
+    return not is_database(text) and _MISTAKEN.match(text) is not None
+
+
+#: What to say of such a text.
+MISTAKEN = (
+    "looks like the address of a database, and Flou cannot read it so; it is not repeated here, for it may hold a "
+    "password. Write postgresql://user@host:port/name, and leave the password to PGPASSWORD or a password file."
+)
+
+
 def has_password(uri: str) -> bool:
     """Does the URI hold a password, or something that could be one?"""
+    if is_mistaken(uri):
+        return True
     split = _split(uri)
     return bool(_secrets(split)) if split is not None else is_database(uri) and "@" in uri
 
@@ -46,7 +65,7 @@ def has_password(uri: str) -> bool:
 def without_password(uri: str) -> str:
     """The URI as it may be shown and kept; of one that cannot be split, nothing is shown."""
     if not is_database(uri):
-        return uri
+        return "postgresql://…" if is_mistaken(uri) else uri
     split = _split(uri)
     if split is None:
         return "postgresql://…"

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from flou.engine.compiled import njit
 
 _BLOCK = 2048
 # a division that raises would keep loops from being made wide
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-_inlined = numba.njit(inline="always", error_model="numpy")
+_compiled = njit(cache=True, nogil=True, error_model="numpy")
+_inlined = njit(inline="always", error_model="numpy")
 
 
 @_inlined

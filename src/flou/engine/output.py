@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, get_args
 
 from flou.engine import claim
+from flou.engine.database_uri import MISTAKEN, is_database, is_mistaken
 from flou.engine.errors import FlouError, OutputError, ParameterError
 
 #: Whether texts that begin like formulas get an apostrophe in a CSV file, or stand there as they are.
@@ -22,6 +23,8 @@ def checked_path(path: object, what: str, failure: type[FlouError] = ParameterEr
     """A path that the system can look up; what is none raises."""
     if not isinstance(path, str | PathLike) or isinstance(path, bytes):
         raise ParameterError(f"{what} is named by its path, a text; given {path!r}.")
+    if (is_database(path) or is_mistaken(str(path))) and not _is_there(str(path)):
+        raise failure(f"{what} {MISTAKEN}")
     found = Path(path)
     try:
         if "\0" in str(found):
@@ -30,6 +33,13 @@ def checked_path(path: object, what: str, failure: type[FlouError] = ParameterEr
     except (OSError, ValueError) as error:
         raise failure(f"{what} {str(path)[:80]!r} is not a path that can be used ({error}).") from None
     return found
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # a zero byte, or half a character
+        return False
 
 
 def require_formulas(formulas: object, failure: type[FlouError] = ParameterError) -> None:

@@ -7,8 +7,9 @@ compared; a test holds both together. For a few ratios the NumPy scan is quicker
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from flou.engine.compiled import njit
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

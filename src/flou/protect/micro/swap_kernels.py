@@ -6,10 +6,11 @@ follow from the same bits (SplitMix64, Steele, Lea & Flood 2014).
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_compiled = numba.njit(cache=True, nogil=True)
+from flou.engine.compiled import njit
+
+_compiled = njit(cache=True, nogil=True)
 _TRIES = 32
 
 

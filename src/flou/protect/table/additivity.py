@@ -148,7 +148,7 @@ def settle_cells(start: Ints, moved: Ints, above: Ints, fixed: NDArray[np.bool_]
 
 @cache
 def _compiled() -> Callable[..., Ints]:
-    import numba
+    from flou.engine.compiled import njit
 
-    compiled: Callable[..., Ints] = numba.njit(cache=True)(settle_cells)
+    compiled: Callable[..., Ints] = njit(cache=True)(settle_cells)
     return compiled

@@ -13,12 +13,12 @@ not zero are they computed.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from flou.engine.compiled import njit
 from flou.protect.table.elimination_field import PRIME, enlarge, fold, invert, pop, push, take_out
 
-_compiled = numba.njit(cache=True, nogil=True)
+_compiled = njit(cache=True, nogil=True)
 
 
 @_compiled

@@ -7,10 +7,11 @@ methods of computer algebra, von zur Gathen and Gerhard 2013, chapter 5). It pro
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_compiled = numba.njit(cache=True, nogil=True)
+from flou.engine.compiled import njit
+
+_compiled = njit(cache=True, nogil=True)
 
 #: A Mersenne prime: remainders are found by shifts.
 PRIME = 2**31 - 1

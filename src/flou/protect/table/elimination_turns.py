@@ -11,12 +11,12 @@ comes. Whether a cell can be recomputed exactly is all that is looked at: how na
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from flou.engine.compiled import njit
 from flou.protect.table.elimination_field import PRIME, enlarge, fold, invert, take_out
 
-_compiled = numba.njit(cache=True, nogil=True)
+_compiled = njit(cache=True, nogil=True)
 
 
 @_compiled

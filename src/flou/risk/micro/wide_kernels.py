@@ -7,15 +7,16 @@ A range is a node of a tree nobody builds.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from flou.engine.compiled import njit
 
 #: A rule does not speak of this level.
 ANY = -2
 #: What a search found when no completion is coherent, and when it was given up.
 INCOHERENT, GIVEN_UP = -1, -2
 
-_compiled = numba.njit(cache=True, nogil=True)
+_compiled = njit(cache=True, nogil=True)
 
 
 @_compiled

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from flou.engine.compiled import njit
 from flou.risk.micro.benedetti_franconi import RECURSION, TERMS
 from flou.risk.micro.wide_kernels import all_ranges, candidates, certain_of, find_live, forbidden, narrow
 
 #: What a search found when no completion is coherent, and when it was given up.
 INCOHERENT, GIVEN_UP = -1.0, -2.0
 
-_compiled = numba.njit(cache=True, nogil=True)
+_compiled = njit(cache=True, nogil=True)
 
 
 @_compiled

@@ -7,14 +7,14 @@ anew. Most steps are tried in vain. Randomness is a hash of a counter, so that a
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from flou.attack.table.rebuild.ground import Rules
+from flou.engine.compiled import njit
 
 # Leaves take arrays one by one: a tuple of arrays handed to a compiled function costs a count of references for each of
 # them at every call, which was ten times the work of a step.
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @compiled

@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from flou.engine.compiled import njit
 from flou.engine.errors import Infeasible
 
 Floats = NDArray[np.float64]

@@ -14,8 +14,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from flou.engine.compiled import njit
 
 Floats = NDArray[np.float64]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_compiled = numba.njit(cache=True, nogil=True)
+from flou.engine.compiled import njit
+
+_compiled = njit(cache=True, nogil=True)
 #: Codes that fit in so many places are numbered by a table, others by hashing.
 DENSE = 1 << 16
 

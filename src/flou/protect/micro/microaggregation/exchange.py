@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from flou.engine.compiled import njit
 from flou.protect.micro.microaggregation.tree import build_tree, find_nearest, squared_distance
 
 #: The nearest records, itself among them, show a record the groups that it may go to.
@@ -68,7 +68,7 @@ def _exchange(points: NDArray[np.float64], before: NDArray[np.int64], k: int, n_
         total -= gained
         if gained <= WORTHWHILE * total:
             break
-    return held.groups
+    return held.groups  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)

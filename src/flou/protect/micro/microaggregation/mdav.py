@@ -10,15 +10,15 @@ up to 2k - 1. It keeps nothing by itself: what a group shows is decided elsewher
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from flou.engine.compiled import njit
 from flou.protect.micro.microaggregation.tree import Tree, build_tree, find_farthest, find_nearest, take_away
 
 
 def group_by_mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """The group of each row, numbered from 0; needs at least k rows, in dimensions that can be compared."""
-    return _mdav(np.ascontiguousarray(points, dtype=np.float64), k)
+    return _mdav(np.ascontiguousarray(points, dtype=np.float64), k)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)

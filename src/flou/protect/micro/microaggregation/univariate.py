@@ -9,8 +9,9 @@ variable alone is protected; the combination of several, each with groups of its
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from flou.engine.compiled import njit
 
 
 def group_values(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:

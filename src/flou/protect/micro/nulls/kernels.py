@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from flou.engine.compiled import njit
 
 NOWHERE = -1
 
@@ -53,14 +54,14 @@ def is_safe(problem: Problem, count: int, weight: float) -> bool:
 def safe_with(problem: Problem, state: State, node: int, unit: int) -> bool:
     """Would the node be safe if the unit joined it?"""
     count = state.records[node] + problem.unit_size[unit]
-    return is_safe(problem, count, state.weight[node] + problem.unit_weight[unit])
+    return is_safe(problem, count, state.weight[node] + problem.unit_weight[unit])  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
 def safe_without(problem: Problem, state: State, node: int, unit: int) -> bool:
     """Would the node be safe, or empty, if the unit left it?"""
     count = state.records[node] - problem.unit_size[unit]
-    return count == 0 or is_safe(problem, count, state.weight[node] - problem.unit_weight[unit])
+    return count == 0 or is_safe(problem, count, state.weight[node] - problem.unit_weight[unit])  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
@@ -224,7 +225,7 @@ def put_leftovers(problem: Problem, state: State, waiting) -> bool:  # type: ign
                 take(problem, state, other)
                 put(problem, state, other, full)
                 other = following
-    return is_safe(problem, state.records[node], state.weight[node])
+    return is_safe(problem, state.records[node], state.weight[node])  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)

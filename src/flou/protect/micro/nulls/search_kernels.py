@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from flou.engine.compiled import njit
 from flou.protect.micro.nulls.kernels import NOWHERE, Problem, State, cheapest_open, is_safe, put, safe_without, take
 
 
@@ -76,7 +76,7 @@ def ruin(problem: Problem, state: State, pool: Pool, seed: int, target: int) -> 
         unit = first + draw(state, problem.first_unit[key + 1] - first)
         if state.place[unit] != NOWHERE:
             n = grab(problem, state, pool, n, unit)
-    return n
+    return n  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)

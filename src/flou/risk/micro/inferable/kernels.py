@@ -8,7 +8,8 @@ A record with a weight stands for so many records alike.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from flou.engine.compiled import njit
 
 
 @njit(cache=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from flou.decide.verdict import Decision
 from flou.engine import native, registry
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.output import checked_path, require_new, written_whole
+from flou.engine.parsing import Unparsable, parsed_toml
 from flou.engine.table_steps import works_on_tables
 from flou.engine.values import plain_text
 from flou.engine.words import Words
@@ -73,8 +73,8 @@ def _values(text: str) -> tuple[str, list[Any]]:
     """`D=5,10` as a name and the values to try."""
     name, equals, values = text.partition("=")
     try:
-        held = tomllib.loads(f"values = [{values}]")["values"] if equals else []
-    except tomllib.TOMLDecodeError:
+        held = parsed_toml(f"values = [{values}]")["values"] if equals else []
+    except Unparsable:
         held = []
     if not name.strip() or not held:
         raise ParameterError(f'--over {text!r} should be a parameter and values to try: --over "D=5,10".')

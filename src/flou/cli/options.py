@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
+import re
 from typing import Any
 
 from flou.engine import registry
 from flou.engine.errors import ParameterError, did_you_mean
 from flou.engine.method import Method
+from flou.engine.parsing import Unparsable, parsed_toml
 from flou.engine.registry import Stage
 
 
@@ -46,11 +47,11 @@ def _value(text: str, schema: dict[str, Any]) -> Any:
     kinds = {s.get("type") for s in (schema, *schema.get("anyOf", ()))}
     if kinds <= {"string", "null", None}:
         return text
-    if "integer" in kinds and text.lstrip("-").isdigit():
+    if "integer" in kinds and re.fullmatch(r"-?[0-9]{1,30}", text):
         return int(text)
     if "array" in kinds and not text.startswith("["):
         return [part.strip() for part in text.split(",")]
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parsed_toml(f"value = {text}")["value"]
+    except Unparsable:
         return text

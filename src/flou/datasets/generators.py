@@ -16,6 +16,9 @@ from flou.engine.errors import ParameterError
 #: The twelve age classes of the example, by their lower bounds, and coarser ones made of them.
 AGE_CLASSES = (60, 65, 70, 73, 76, 79, 82, 85, 88, 91, 94, 97)
 
+#: People in the largest countries; no machine holds more of these records.
+MOST_RECORDS = 1_000_000_000
+
 #: A combination that cannot exist: column → value.
 Rule = dict[str, str | int]
 
@@ -155,8 +158,9 @@ def _drawn(
     make: Callable[[int, np.random.Generator], pl.DataFrame], n: int, rng: int | np.random.Generator
 ) -> pl.DataFrame:
     """The frame of `n` records, from a seed or a generator of one's own."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ParameterError(f"n = {n!r} must be a whole number of records, 1 at least.")
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_RECORDS:
+        shown = f"n = {n!r}" if not isinstance(n, int) or n.bit_length() < 64 else "n"
+        raise ParameterError(f"{shown} must be a whole number of records, 1 at least and {MOST_RECORDS:,} at most.")
     if isinstance(rng, np.random.Generator):
         return make(n, rng)
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -88,6 +89,30 @@ def check_values(frame: native.Frame, schema: Schema, problems: Iterable[str] = 
         problems += _value_problems(column, values, schema)
     if problems:
         raise SchemaError(paragraphs("The data do not fit their schema:", problems))
+
+
+def date_problems(frame: native.Frame) -> Iterable[str]:
+    """Dates and moments outside the years 1 to 9999, which engines hold and no calendar, Python's included, does."""
+    outside = {}
+    for name, dtype in frame.collect_schema().items():
+        first: dt.date = dt.date.min
+        last: dt.date = dt.date.max
+        if isinstance(dtype, nw.Datetime):
+            zone = None if dtype.time_zone is None else dt.UTC
+            first, last = dt.datetime.min.replace(tzinfo=zone), dt.datetime.max.replace(tzinfo=zone)
+        elif dtype != nw.Date:
+            continue
+        wrong = (nw.col(name) < first) | (nw.col(name) > last)
+        outside[name] = wrong.fill_null(False).cast(nw.Int64).sum()
+    if not outside:
+        return
+    found = native.collect(frame.select(**outside)).row(0, named=True)
+    for name, n in found.items():
+        if n:
+            yield (
+                f"the column {name!r} has {n:,} dates outside the years 1 to 9999; mend them, or read the column as "
+                "text"
+            )
 
 
 def check_weight(frame: native.Frame, weight: str) -> tuple[float, list[str]]:

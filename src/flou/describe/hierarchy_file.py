@@ -6,10 +6,10 @@ import csv
 import re
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 
 from flou.engine.errors import HierarchyError, listed
-from flou.engine.output import PUBLIC, written_whole
+from flou.engine.output import PUBLIC, checked_path, written_whole
+from flou.engine.parsing import decoded
 
 Row = tuple[str, ...]
 
@@ -24,11 +24,10 @@ def read_rows(path: str | PathLike[str], delimiter: str | None, encoding: str) -
             f"A hierarchy file needs a path and a delimiter of one character; given {path!r}, {delimiter!r}."
         )
     try:
-        # a byte-order mark, as spreadsheets write it, is not part of the first value
-        text = Path(path).read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+        text = decoded(checked_path(path, "A hierarchy file", HierarchyError), encoding, HierarchyError)
     except OSError as error:
         raise HierarchyError(f"The hierarchy file {str(path)!r} cannot be read ({error.strerror}).") from None
-    except (UnicodeDecodeError, LookupError):
+    except UnicodeError:
         raise HierarchyError(f"The hierarchy file {str(path)!r} is not {encoding}: pass encoding=.") from None
     try:
         rows = _parsed(text, delimiter)

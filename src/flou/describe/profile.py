@@ -21,6 +21,7 @@ from flou.engine import native
 from flou.engine.errors import DataError
 from flou.engine.note import Note
 from flou.engine.output import checked_path
+from flou.engine.parsing import parsed_json
 from flou.engine.values import Proportion, distinct, text_of
 
 #: Categories of a column with more distinct values than this are counted, not kept.
@@ -81,7 +82,7 @@ class Profile:
         given = checked_path(path, "A former run", DataError)
         file = given / "internal" / "profile.json" if given.is_dir() else given
         try:
-            held = json.loads(Path(file).read_text(encoding="utf-8"))
+            held = parsed_json(Path(file).read_text(encoding="utf-8"))
             if held["flou_profile"] != _FORMAT:
                 raise DataError(f"{str(file)!r} is a profile of another version of Flou.")
             return cls(int(held["n_records"]), {n: _column(c) for n, c in held["columns"].items()})

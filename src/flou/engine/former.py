@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flou.engine.errors import DataError, PlanError, listed
 from flou.engine.note import Note
+from flou.engine.parsing import parsed_json
 from flou.engine.values import Proportion
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class FormerRelease:
         """From the folder of a run."""
         path = folder / "internal" / FILE
         try:
-            held = json.loads(path.read_text(encoding="utf-8"))
+            held = parsed_json(path.read_text(encoding="utf-8"))
             return cls(str(held["series"]), held["period"], int(held["number"]), list(held["steps"]))
         except (OSError, ValueError, KeyError, TypeError):
             raise PlanError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from flou.engine.errors import PlanError
 from flou.engine.formats import changed_meanings
 from flou.engine.output import PUBLIC, checked_path, written_whole
+from flou.engine.parsing import Unparsable, parsed_toml
 from flou.engine.toml import FORMAT
 
 
@@ -18,10 +18,10 @@ def migrate(path: str | Path, *, period: str | None = None) -> list[str]:
     file = checked_path(path, "A file to migrate", PlanError)
     try:
         text = file.read_text(encoding="utf-8")
-        table = tomllib.loads(text)
+        table = parsed_toml(text)
     except OSError as error:
         raise PlanError(f"The file {str(path)!r} cannot be read ({error.strerror}).") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeError, Unparsable) as error:
         raise PlanError(f"The file {str(path)!r} is not valid TOML: {error}.") from None
     if table.get("flou") == FORMAT:
         return []
@@ -35,7 +35,7 @@ def migrate(path: str | Path, *, period: str | None = None) -> list[str]:
             raise PlanError("--period is for a plan without a section [release].")
         made = made.rstrip("\n") + f'\n\n[release]\nperiod = "{period}"\n'
         changed = [meaning for meaning in changed if "needs a period" not in meaning]
-    if tomllib.loads(made).get("flou") != FORMAT:
+    if parsed_toml(made).get("flou") != FORMAT:
         raise PlanError(f"The line of the format in {str(path)!r} was not found: write `flou = {FORMAT}` yourself.")
     with written_whole(file, overwrite=True, mode=PUBLIC) as out:
         out.write(made.encode())

@@ -31,7 +31,8 @@ def checked_path(path: object, what: str, failure: type[FlouError] = ParameterEr
             raise ValueError("it holds a zero byte")
         found.exists()
     except (OSError, ValueError) as error:
-        raise failure(f"{what} {str(path)[:80]!r} is not a path that can be used ({error}).") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise failure(f"{what} {str(path)[:80]!r} is not a path that can be used ({why}).") from None
     return found
 
 

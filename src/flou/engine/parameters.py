@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from flou.engine.errors import FlouError, ParameterError, did_you_mean
+from flou.engine.parsing import Unparsable, require_plain
 from flou.engine.values import text_of
 
 #: What is shown in the place of a parameter that is not told.
@@ -172,6 +173,11 @@ class Parameters(BaseModel):
             if names[0] in kwargs:
                 raise ParameterError(f"{cls.__name__}: {names[0]!r} is given twice.")
             kwargs[names[0]] = args[0]
+        for name, given in kwargs.items():
+            try:
+                require_plain(given)
+            except Unparsable as error:
+                raise cls.failure(f"{cls.__name__}: {name} is not allowed: {error}.") from None
         try:
             super().__init__(**kwargs)
         except ValidationError as error:
@@ -280,8 +286,8 @@ def _path(location: tuple[int | str, ...], parameters: dict[str, Any]) -> str:
     for part in location:
         if isinstance(held, Mapping):
             inside = part in held
-        else:
-            inside = isinstance(held, list | tuple) and isinstance(part, int)
+        else:  # what was counted may be another form of what was given: a single name is a list of one
+            inside = isinstance(held, list | tuple) and isinstance(part, int) and part < len(held)
         if not inside:
             break
         held = held[part]

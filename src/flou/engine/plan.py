@@ -21,6 +21,7 @@ from flou.engine.former import FormerRelease
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.native import require_engine
 from flou.engine.output import Formulas, require_formulas
+from flou.engine.parsing import Unparsable, parsed_toml
 from flou.engine.places import within
 from flou.engine.plan_check import check_tables, require_tables
 from flou.engine.progress import Progress, listening
@@ -199,13 +200,11 @@ class Plan:
     @classmethod
     def from_toml(cls, text: str, folder: Path = Path()) -> Plan:
         """Read a plan from TOML text; its paths are relative to `folder`."""
-        import tomllib
-
         if not isinstance(text, str):
             raise PlanError(f"Plan.from_toml takes the text of a plan, not {type(text).__name__}.")
         try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            table = parsed_toml(text)
+        except Unparsable as error:
             raise PlanError(f"The plan is not valid TOML: {error}.") from None
         toml.check_format(table, "plan", "plan")
         return cls._from_table(table, folder, "plan")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import tomllib
 import warnings
 from collections.abc import Mapping
 from os import PathLike
@@ -13,6 +12,7 @@ from typing import Any
 from flou.engine.errors import PlanError, did_you_mean
 from flou.engine.formats import FormatWarning, changed_meanings
 from flou.engine.output import PUBLIC, checked_path, written_whole
+from flou.engine.parsing import Unparsable, parsed_toml
 
 #: The format of plan, schema and policy files. A newer one is refused, an older one read with a warning.
 FORMAT = 2
@@ -30,8 +30,8 @@ def read(path: str | PathLike[str], what: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise PlanError(f"The {what} {str(path)!r} is not UTF-8 text.") from None
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = parsed_toml(text)
+    except Unparsable as error:
         raise PlanError(f"The {what} {str(path)!r} is not valid TOML: {error}.") from None
     check_format(table, what, f"{what} {str(path)!r}")
     return table

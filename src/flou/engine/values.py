@@ -7,6 +7,7 @@ column; declared values are therefore matched by this form.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
@@ -30,6 +31,11 @@ def text_of(value: object) -> str:
     if isinstance(value, Decimal):
         return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
     return str(value)
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number in plain digits, such as 64 bits hold; None for any other text, also for `²`."""
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
 
 class Proportion(float):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
+
+from flou.engine.parsing import parsed_json
 
 #: In `internal/`, beside the reports.
 MANIFEST, PROFILE, PARAMETERS, LOG = "manifest.json", "profile.json", "parameters.json", "log.txt"
@@ -15,7 +16,7 @@ def not_ours(out: Path) -> list[str]:
     """Files in a folder that a former run did not write; all of them when no run made it."""
     files = {p.relative_to(out) for p in out.rglob("*") if not p.is_dir()} if out.is_dir() else {Path(out.name)}
     try:
-        manifest = json.loads((out / "internal" / MANIFEST).read_text(encoding="utf-8"))
+        manifest = parsed_json((out / "internal" / MANIFEST).read_text(encoding="utf-8"))
         public = {Path("public") / name for name in manifest["public"] if manifest["flou"] and manifest["verdict"]}
     except (OSError, ValueError, KeyError, TypeError):
         return sorted(map(str, files)) or [out.name]

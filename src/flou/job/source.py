@@ -19,6 +19,8 @@ from flou.engine.plan import DataSource, Plan
 from flou.engine.secret import Secret
 
 _DATASET = "dataset:"
+#: Digits and bars of a number of records.
+_LONGEST_SIZE = 40
 
 
 def load(
@@ -70,6 +72,8 @@ def _dataset(spec: str, schema: Schema | None) -> Microdata:
     if name not in datasets.DATASETS:
         raise PlanError(f"There is no data set {name!r}.{did_you_mean(name, datasets.DATASETS)}")
     make = getattr(datasets, name)
+    if size and len(size) > _LONGEST_SIZE:
+        raise PlanError(f"The size of the data set {name!r} has {len(size):,} digits: no machine holds so many records.")
     try:
         data: Microdata = make(int(size)) if size else make()
     except TypeError:

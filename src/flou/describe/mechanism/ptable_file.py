@@ -20,6 +20,7 @@ from flou.describe.mechanism.matrix_parameters import LARGEST_REACH, SMALLEST_V
 from flou.engine import native
 from flou.engine.errors import DataError, listed
 from flou.engine.output import checked_path, written_whole
+from flou.engine.values import whole_number
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,7 +57,7 @@ def _read(path: str | PathLike[str]) -> pl.DataFrame:
         table = pl.read_csv(text.encode(), separator=separator, decimal_comma=commas, infer_schema_length=None)
     except OSError as error:
         raise DataError(f"The perturbation table {str(path)!r} cannot be read ({error.strerror}).") from None
-    except (UnicodeDecodeError, pl.exceptions.PolarsError):
+    except (UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise DataError(
             f"{str(path)!r} is not a CSV file that can be read; write the table with ptable or Flou."
         ) from None
@@ -76,7 +77,7 @@ def _long(table: pl.DataFrame) -> pl.DataFrame:
             _refuse(f"it has no column {listed(missing)}; there are: {listed(table.columns)}")
     else:
         targets = [c for c in table.columns if c != "i"]
-        if "i" not in table.columns or not targets or not all(t.isdecimal() for t in targets):
+        if "i" not in table.columns or not targets or not all(whole_number(t) is not None for t in targets):
             _refuse(
                 "it needs the columns i, j and p, or a column i and one column a published count (0, 3, 4, …); "
                 f"there are: {listed(table.columns)}"

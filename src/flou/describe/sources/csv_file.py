@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -15,9 +16,11 @@ import polars as pl
 
 from flou.describe.formulas import read_back
 from flou.describe.schema import ColumnType
+from flou.engine import native
 from flou.engine.errors import DataError, listed
 from flou.engine.native import first_line
 from flou.engine.output import Formulas, require_formulas
+from flou.engine.parsing import checked_encoding
 from flou.engine.spool import spool_folder
 from flou.engine.values import text_of
 
@@ -54,8 +57,7 @@ def scan_csv(
     """
     name = str(paths[0])
     require_formulas(formulas)
-    if not isinstance(encoding, str) or not _known(encoding):
-        raise DataError(f"encoding = {encoding!r} is not known; use utf-8, latin-1, cp1252, …")
+    encoding = checked_encoding(encoding)
     if decimal not in (".", ","):
         raise DataError(f'decimal = {decimal!r} must be "." or ",".')
     header = _header(paths[0], encoding)
@@ -79,8 +81,9 @@ def scan_csv(
             rows = rows.select(read_back(pl.col(c)).alias(name) for c, name in _names_read_back(columns).items())
         plain = _with_points(_without_codes(rows, undetermined), decimal, types)
         return _typed(plain, types, name, categories)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name!r} is not {encoding} ({error.reason}). Give its encoding, such as latin-1.") from None
+    except UnicodeError as error:
+        reason = getattr(error, "reason", error)
+        raise DataError(f"{name!r} is not {encoding} ({reason}). Give its encoding, such as latin-1.") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, csv.Error) as error:
         message = first_line(error)
         hint = " Is the delimiter right? A quote inside a quoted cell is written twice."
@@ -93,13 +96,6 @@ def _names_read_back(columns: list[str]) -> dict[str, str]:
     names = pl.Series(columns).to_frame().select(read_back(pl.nth(0))).to_series().to_list()
     # two names that differ by an apostrophe alone stay as they are
     return dict(zip(columns, names if len(set(names)) == len(names) else columns, strict=True))
-
-
-def _known(encoding: str) -> bool:
-    try:
-        return isinstance("".encode(encoding), bytes)  # "base64" is a codec too, but not of text
-    except (LookupError, UnicodeError):
-        return False
 
 
 def _scan_text(path: Path, separator: str, encoding: str, columns: list[str]) -> pl.LazyFrame:
@@ -158,11 +154,13 @@ def _columns(header: str, separator: str, name: str) -> list[str]:
         raise DataError(f"{name!r} cannot be read as a CSV file: its first line is none of names ({error}).") from None
     if not any(n.strip() for n in names):
         raise DataError(f"{name!r} is empty, or its first line is: it must name the columns.")
+    if len(names) > native.MOST_COLUMNS:
+        raise DataError(native.too_wide(f"{name!r}", len(names)))
     stripped = [n.strip() for n in names]
     nameless = [i for i, n in enumerate(names, start=1) if not n]
     if nameless:
         raise DataError(f"{name!r} has columns without a name: column {listed(nameless)}. Name each in the first line.")
-    doubled = sorted({n for n in stripped if stripped.count(n) > 1})
+    doubled = sorted(n for n, times in Counter(stripped).items() if times > 1)
     if doubled:
         raise DataError(f"{name!r} has columns of the same name: {listed(doubled)}. Rename one of each.")
     return names
@@ -173,7 +171,7 @@ def _header(path: Path, encoding: str) -> str:
     try:
         with path.open(encoding="utf-8-sig" if plain else encoding, newline="") as file:
             return file.readline().rstrip("\r\n")
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise DataError(f"{str(path)!r} is not {encoding}. Give its encoding, latin-1 for instance.") from None
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read ({first_line(error)}).") from None

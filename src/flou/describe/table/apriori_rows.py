@@ -19,6 +19,7 @@ from flou.describe.table.table import Table
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
 from flou.engine.output import checked_path
+from flou.engine.parsing import decoded
 from flou.engine.values import text_of
 
 #: The columns of a list that are not labels.
@@ -105,14 +106,10 @@ def read_text(path: object, what: str, encoding: str) -> str:
     """The text of a file, without a byte-order mark."""
     found = checked_path(path, what, DataError)
     try:
-        # line ends inside quotes are part of a label
-        with found.open(
-            encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline=""
-        ) as file:
-            return file.read()
+        return decoded(found, encoding)  # line ends inside quotes are part of a label
     except OSError as error:
         raise DataError(f"{what} {str(path)!r} cannot be read ({error.strerror}).") from None
-    except (UnicodeDecodeError, LookupError):
+    except UnicodeError:
         raise DataError(f"{what} {str(path)!r} is not {encoding}: pass encoding=.") from None
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from flou.describe.schema import Schema
 from flou.engine.errors import DataError, HierarchyError, ParameterError, did_you_mean, listed
+from flou.engine.values import whole_number
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,9 @@ def _level(word: str, text: str, columns: Sequence[str], schema: Schema) -> Leve
     hierarchy = schema.hierarchies.get(_known(column, text, columns))
     if hierarchy is None:
         raise HierarchyError(_no_hierarchy(column, text))
-    number = hierarchy.level_number(int(wanted) if wanted.isdecimal() else wanted)
-    shown = f"{column}@{number if wanted.isdecimal() else wanted}"
+    counted = whole_number(wanted)
+    number = hierarchy.level_number(wanted if counted is None else counted)
+    shown = f"{column}@{wanted if counted is None else number}"
     return Level(column, number, column if number == 0 else shown)
 
 

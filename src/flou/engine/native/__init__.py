@@ -75,7 +75,18 @@ def enter(frame: object) -> Entered:
         return Entered(_normalised(inner), kind)
 
 
+#: Every pass over the rows names every column: beyond this engines plan for longer than they work.
+MOST_COLUMNS = 10_000
+
+
+def too_wide(what: str, n: int) -> str:
+    """What is said of a frame or file with more columns than that."""
+    return f"{what} has {n:,} columns; {MOST_COLUMNS:,} are allowed. Leave out what is not needed, or split it."
+
+
 def _check_names(names: list[str], kind: Kind) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise DataError(too_wide("The frame", len(names)))
     doubled = [name for name, n in Counter(names).items() if n > 1]
     if doubled:
         raise DataError(f"The frame has columns of the same name: {listed(doubled)}. Rename or drop one of each.")
@@ -114,12 +125,13 @@ def _normalised(frame: Frame) -> Frame:
     order or no equality (lists, structures, objects) could neither be counted nor published.
     """
     exprs, refused = [], []
+    empty = polars.null_columns(frame)
     for name, dtype in frame.collect_schema().items():
         if dtype.is_float():
             # -0.0 becomes 0.0: engines order and group it in their own ways
             held = nw.col(name).cast(nw.Float64).fill_nan(None)
             exprs.append(nw.when(held != 0.0).then(held).otherwise(held.abs()).alias(name))
-        elif dtype in (nw.Categorical, nw.Enum) or polars.is_null_type(frame, name):
+        elif dtype in (nw.Categorical, nw.Enum) or name in empty:
             exprs.append(nw.col(name).cast(nw.String))
         elif isinstance(dtype, nw.Datetime) and (dtype.time_unit != "us" or dtype.time_zone not in (None, "UTC")):
             exprs.append(_instant(nw.col(name), dtype, frame))

@@ -27,10 +27,12 @@ def batches(frame: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
     return iter(frame.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"))
 
 
-def is_null_type(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], name: str) -> bool:
-    """A column of Polars' own type Null, in which nothing was ever written."""
+def null_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> set[str]:
+    """The columns of Polars' own type Null, in which nothing was ever written."""
     native = frame.to_native()
-    return isinstance(native, pl.DataFrame | pl.LazyFrame) and native.collect_schema()[name] == pl.Null
+    if not isinstance(native, pl.DataFrame | pl.LazyFrame):
+        return set()
+    return {name for name, dtype in native.collect_schema().items() if dtype == pl.Null}
 
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:

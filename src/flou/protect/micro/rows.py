@@ -27,6 +27,10 @@ from flou.engine.method import require_columns
 from flou.engine.values import codes_in, text_of
 
 _ID = f"{native.RESERVED}id"
+#: From the lowest, up to and without the end, rounding included: whole numbers of 64 bits, and the years 1 to 9999 in
+#: days from 1970.
+_WHOLE = (-(2.0**63), 2.0**63)
+_DAYS = (-719_162.0, 2_932_896.5)
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,13 @@ class Amounts:
         filled = values if everybody else np.where(self.known, values, 0.0)
         if not np.isfinite(filled).all():
             raise DataError(f"The new values of {self.column!r} are not all finite numbers; nothing is released.")
+        low, high = _DAYS if self.held.dtype == pl.Date else _WHOLE
+        if self.whole and not ((filled >= low) & (filled < high)).all():
+            raise DataError(
+                f"The new values of {self.column!r} go beyond what the column holds: "
+                f"{'the years 1 to 9999' if self.held.dtype == pl.Date else 'whole numbers below 9.2e18'}. Code its "
+                "largest values first, for instance by top_code; nothing is released."
+            )
         new = pl.Series(self.column, np.rint(filled).astype(np.int64) if self.whole else filled)
         if self.held.dtype == pl.Date:
             new = new.cast(pl.Int32).cast(pl.Date)

@@ -19,7 +19,7 @@ from flou.describe.table.cells import Ints
 from flou.describe.table.dimension import Dimension
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError, listed
-from flou.engine.values import text_of
+from flou.engine.values import text_of, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def find_attributes(
 
 def _column(name: str) -> str:
     column, sign, number = name.rpartition("@")
-    return column if sign and number.isdecimal() else name
+    return column if sign and whole_number(number) is not None else name
 
 
 def _number(name: str) -> int:

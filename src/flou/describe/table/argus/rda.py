@@ -26,6 +26,7 @@ from typing import Any, Literal
 from flou.describe.table.apriori_rows import read_text
 from flou.describe.table.argus.hrc import LEAD, paths_of, read_hrc
 from flou.engine.errors import DataError, did_you_mean, listed
+from flou.engine.values import whole_number
 
 Role = Literal[
     "dimension", "response", "shadow", "cost", "lower", "upper", "frequency", "largest", "status", "weight", "holding",
@@ -114,7 +115,7 @@ def describes(path: str | PathLike[str], *, encoding: str = "utf-8") -> Kind:
     for _, words in _lines(read_text(path, "A description", encoding)):
         if not words[0].startswith("<"):
             # of a table a quoted number is the code of a missing value
-            return "microdata" if len(words) > 1 and words[1].isdigit() else "table"
+            return "microdata" if len(words) > 1 and whole_number(words[1]) is not None else "table"
     raise DataError(f"The description {str(path)!r} names no variable.")
 
 
@@ -149,7 +150,7 @@ def _declared(words: Sequence[str], kind: Kind, separated: bool) -> Variable:
         return Variable(name, missing=tuple(w.strip() for w in rest if w.strip()))
     n_places = 1 if separated else 2
     places = rest[:n_places]
-    if len(places) < n_places or not all(p.isdigit() and int(p) > 0 for p in places):
+    if len(places) < n_places or not all(whole_number(p) for p in places):
         needs = "its width" if separated else "the column where it begins and its width"
         raise DataError(f"the variable {name!r} needs {needs}, whole numbers from 1; given {' '.join(rest)!r}.")
     missing = tuple(w.strip() for w in rest[n_places : n_places + 2] if w.strip())
@@ -185,9 +186,10 @@ def _one(tag: str, values: Sequence[str]) -> str:
 
 
 def _whole(tag: str, values: Sequence[str]) -> list[int]:
-    if not values or not all(v.isdigit() for v in values):
+    found = [n for v in values if (n := whole_number(v)) is not None]
+    if not values or len(found) < len(values):
         raise DataError(f"<{tag}> takes whole numbers; given {listed(values) or 'none'}.")
-    return [int(v) for v in values]
+    return found
 
 
 def paths_for(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from flou.engine.errors import DataError, Infeasible
 from flou.engine.output import checked_path, written_whole
+from flou.engine.parsing import parsed_json
 from flou.protect.table.suppression.search import Task
 
 
@@ -48,7 +49,7 @@ def load_state(path: str, word: str, free: NDArray[np.bool_]) -> NDArray[np.bool
     if not file.exists():
         return hidden
     try:
-        held = json.loads(file.read_text(encoding="utf-8"))
+        held = parsed_json(file.read_text(encoding="utf-8"))
         cells, made_for = held["suppressed"], held["fingerprint"]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise DataError(f"state = {path!r} is no state of a search: {problem}. Name another file.") from problem

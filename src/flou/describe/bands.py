@@ -39,7 +39,8 @@ def checked_nested(fine: float | Bounds, coarse: float | Bounds) -> None:
     if isinstance(fine, tuple) and isinstance(coarse, tuple):
         nested = set(coarse) <= set(fine)
     elif not isinstance(fine, tuple) and not isinstance(coarse, tuple):
-        nested = coarse > fine and math.isclose(coarse / fine, round(coarse / fine), abs_tol=1e-9)
+        ratio = coarse / fine
+        nested = coarse > fine and finite(ratio) and math.isclose(ratio, round(ratio), abs_tol=1e-9)
     else:
         nested = not isinstance(fine, tuple) and isinstance(coarse, tuple) and all(b % fine == 0 for b in coarse)
     if not nested:

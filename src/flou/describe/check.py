@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -83,8 +82,10 @@ def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr
 def check_values(frame: native.Frame, schema: Schema, problems: Iterable[str] = ()) -> None:
     """Check the values of columns with declared modalities or a hierarchy; `problems` are known ones."""
     found = frame.collect_schema().names()
-    problems = list(problems)
-    for column in (c for c in dict.fromkeys((*schema.modalities, *schema.hierarchies)) if c in found):
+    outside = list(date_problems(frame))
+    problems = [*problems, *outside]
+    declared = () if outside else dict.fromkeys((*schema.modalities, *schema.hierarchies))
+    for column in (c for c in declared if c in found):
         values = native.collect(frame.select(column).unique())[column].drop_nulls().to_list()
         problems += _value_problems(column, values, schema)
     if problems:
@@ -93,17 +94,12 @@ def check_values(frame: native.Frame, schema: Schema, problems: Iterable[str] = 
 
 def date_problems(frame: native.Frame) -> Iterable[str]:
     """Dates and moments outside the years 1 to 9999, which engines hold and no calendar, Python's included, does."""
-    outside = {}
+    outside: dict[str, nw.Expr] = {}
     for name, dtype in frame.collect_schema().items():
-        first: dt.date = dt.date.min
-        last: dt.date = dt.date.max
-        if isinstance(dtype, nw.Datetime):
-            zone = None if dtype.time_zone is None else dt.UTC
-            first, last = dt.datetime.min.replace(tzinfo=zone), dt.datetime.max.replace(tzinfo=zone)
-        elif dtype != nw.Date:
-            continue
-        wrong = (nw.col(name) < first) | (nw.col(name) > last)
-        outside[name] = wrong.fill_null(False).cast(nw.Int64).sum()
+        if dtype == nw.Date or isinstance(dtype, nw.Datetime):
+            # far outside, engines have no year either
+            is_known = nw.col(name).dt.year().is_between(1, 9999).fill_null(False)
+            outside[name] = (~is_known & ~nw.col(name).is_null()).cast(nw.Int64).sum()
     if not outside:
         return
     found = native.collect(frame.select(**outside)).row(0, named=True)

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from flou.describe.check import check_frame, check_values, check_weight, date_problems
+from flou.describe.check import check_frame, check_values, check_weight
 from flou.describe.public_schema import shown_schema
 from flou.describe.schema import Schema, given_schema
 from flou.describe.unique_ids import id_problems
@@ -204,9 +204,8 @@ class Microdata:
 
     def _check_values(self) -> None:
         """Ids, weights, modalities and hierarchies against what was declared."""
-        days = list(date_problems(self.frame))  # first, since nothing else can be made of them
-        problems = [] if self.schema.weight is None else self._weight_range()[1]
-        check_values(self.frame, self.schema, [*days, *id_problems(self.frame, self.schema), *problems])
+        weights = [] if self.schema.weight is None else self._weight_range()[1]
+        check_values(self.frame, self.schema, [*id_problems(self.frame, self.schema), *weights])
 
     def _weight_range(self) -> tuple[float, list[str]]:
         """The smallest weight and what is wrong with the weights: one pass, remembered."""

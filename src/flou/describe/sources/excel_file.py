@@ -8,7 +8,8 @@ and as dates: a number is what true/false accepts and is neither of its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,22 @@ class _Workbook:
         except ImportError:
             raise MissingExtraError("pyarrow", "files") from None
         self._path, self._failure = path, fastexcel.FastExcelError
-        try:
+        with self._readable():
             self._reader: Any = fastexcel.read_excel(str(path.absolute()))
-        except (self._failure, OSError, ValueError) as error:
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Whatever the library makes of a bad file becomes a DataError."""
+        try:
+            yield
+        except (self._failure, OSError, ValueError, pl.exceptions.PolarsError) as error:
+            raise self._refusal(error) from None
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of the library's own, and no Exception
+                raise
             raise self._refusal(error) from None
 
-    def _refusal(self, error: Exception) -> DataError:
+    def _refusal(self, error: BaseException) -> DataError:
         return DataError(
             f"{str(self._path)!r} cannot be read as a spreadsheet: it is damaged, truncated, protected by a password "
             f"or of another kind ({first_line(error)})."
@@ -113,17 +124,13 @@ class _Workbook:
         return columns
 
     def _view(self, name: str, dtype: str) -> pl.DataFrame:
-        try:
+        with self._readable():
             return pl.DataFrame(self._reader.load_sheet(name, header_row=None, dtypes=dtype))
-        except (self._failure, OSError, ValueError, pl.exceptions.PolarsError) as error:
-            raise self._refusal(error) from None
 
     def _texts(self, name: str) -> tuple[pl.DataFrame, list[tuple[int, int, str]]]:
         """All cells as text, and those that have none: errors and times, as row, column and what they are."""
-        try:
+        with self._readable():
             batch, failed = self._reader.load_sheet(name, header_row=None, dtypes="string").to_arrow_with_errors()
-        except (self._failure, OSError, ValueError) as error:
-            raise self._refusal(error) from None
         wrong = [(*e.offset_position, e.detail) for e in (failed.errors if failed is not None else ())]
         texts = pl.DataFrame(batch)
         return texts.with_columns(pl.when(pl.all().str.strip_chars() != "").then(pl.all())), wrong

@@ -135,6 +135,10 @@ def _normalised(frame: Frame) -> Frame:
             exprs.append(nw.col(name).cast(nw.String))
         elif isinstance(dtype, nw.Datetime) and (dtype.time_unit != "us" or dtype.time_zone not in (None, "UTC")):
             exprs.append(_instant(nw.col(name), dtype, frame))
+        elif isinstance(dtype, nw.Duration) and dtype.time_unit != "us":
+            exprs.append(nw.col(name).cast(nw.Duration("us")))  # as Python has them: finer ones would look alike
+        elif dtype == nw.Time and frame.implementation.is_polars():
+            exprs.append((nw.col(name).cast(nw.Int64) // 1_000 * 1_000).cast(nw.Time))
         elif dtype.is_integer() and dtype != nw.Int64:
             exprs.append(nw.col(name).cast(nw.Int64))
         elif not (dtype.is_numeric() or dtype.is_temporal() or dtype in (nw.String, nw.Boolean)):

@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from flou.describe.schema import ColumnType, Schema
+from flou.describe.unique_ids import id_problems
 from flou.engine import native
 from flou.engine.errors import HierarchyError, SchemaError, did_you_mean, listed, paragraphs
 from flou.engine.keys import MAX_WEIGHT
@@ -80,12 +81,13 @@ def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr
 
 
 def check_values(frame: native.Frame, schema: Schema, problems: Iterable[str] = ()) -> None:
-    """Check the values of columns with declared modalities or a hierarchy; `problems` are known ones."""
+    """Check dates, ids, and the values of columns with declared modalities or a hierarchy; `problems` are known ones."""
     found = frame.collect_schema().names()
     outside = list(date_problems(frame))
-    problems = [*problems, *outside]
-    declared = () if outside else dict.fromkeys((*schema.modalities, *schema.hierarchies))
-    for column in (c for c in declared if c in found):
+    if outside:  # none of the others can be shown
+        raise SchemaError(paragraphs("The data do not fit their schema:", outside))
+    problems = [*id_problems(frame, schema), *problems]
+    for column in (c for c in dict.fromkeys((*schema.modalities, *schema.hierarchies)) if c in found):
         values = native.collect(frame.select(column).unique())[column].drop_nulls().to_list()
         problems += _value_problems(column, values, schema)
     if problems:

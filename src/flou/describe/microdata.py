@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from flou.describe.check import check_frame, check_values, check_weight
 from flou.describe.public_schema import shown_schema
 from flou.describe.schema import Schema, given_schema
-from flou.describe.unique_ids import id_problems
 from flou.describe.units import published_owners, unit_ids
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
@@ -205,7 +204,7 @@ class Microdata:
     def _check_values(self) -> None:
         """Ids, weights, modalities and hierarchies against what was declared."""
         weights = [] if self.schema.weight is None else self._weight_range()[1]
-        check_values(self.frame, self.schema, [*id_problems(self.frame, self.schema), *weights])
+        check_values(self.frame, self.schema, weights)
 
     def _weight_range(self) -> tuple[float, list[str]]:
         """The smallest weight and what is wrong with the weights: one pass, remembered."""

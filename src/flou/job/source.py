@@ -73,7 +73,9 @@ def _dataset(spec: str, schema: Schema | None) -> Microdata:
         raise PlanError(f"There is no data set {name!r}.{did_you_mean(name, datasets.DATASETS)}")
     make = getattr(datasets, name)
     if size and len(size) > _LONGEST_SIZE:
-        raise PlanError(f"The size of the data set {name!r} has {len(size):,} digits: no machine holds so many records.")
+        raise PlanError(
+            f"The size of the data set {name!r} has {len(size):,} digits: no machine holds so many records."
+        )
     try:
         data: Microdata = make(int(size)) if size else make()
     except TypeError:

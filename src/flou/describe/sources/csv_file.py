@@ -163,6 +163,7 @@ def _columns(header: str, separator: str, name: str) -> list[str]:
     doubled = sorted(n for n, times in Counter(stripped).items() if times > 1)
     if doubled:
         raise DataError(f"{name!r} has columns of the same name: {listed(doubled)}. Rename one of each.")
+    native.refuse_patterns(names)
     return names
 
 

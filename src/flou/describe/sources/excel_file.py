@@ -17,6 +17,7 @@ import polars as pl
 
 from flou.describe.schema import ColumnType
 from flou.describe.sources.excel_types import typed
+from flou.engine import native
 from flou.engine.errors import DataError, MissingExtraError, did_you_mean, listed
 from flou.engine.native import first_line
 from flou.engine.values import text_of
@@ -48,6 +49,7 @@ def read_excel(
     name = workbook.choose(sheet)
     where = f"The sheet {name!r} of {str(path)!r}"
     header, columns = _table(workbook.cells(name), where)
+    native.refuse_patterns(header)
     found = []
     for column, cells in zip(header, columns, strict=True):
         codes = [text_of(c) for c in undetermined.get(column, ())]
@@ -148,7 +150,7 @@ def _kinds(held: pl.DataFrame) -> _Cells:
     is_number = pl.col("truth").is_not_null() & ~is_truth
     is_moment = pl.col("date").is_not_null() & pl.col("truth").is_null()
     # a time of day is kept as a moment on the day before the first
-    is_time = is_moment & (pl.col("date") <= pl.date(1899, 12, 31))
+    is_time = is_moment & pl.col("date").is_between(pl.date(1899, 12, 30), pl.date(1899, 12, 31))
     moment = text.str.replace("T", " ", literal=True).str.replace(r" 00:00:00(\.0+)?$", "")
     seconds = span.dt.total_seconds()
     clock = pl.format("{}:{}:{}", *(_two(p) for p in (seconds // 3_600, seconds // 60 % 60, seconds % 60)))

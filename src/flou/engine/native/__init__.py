@@ -8,7 +8,7 @@ input becomes Polars on entry and goes back to its own type on the way out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -84,15 +84,20 @@ def too_wide(what: str, n: int) -> str:
     return f"{what} has {n:,} columns; {MOST_COLUMNS:,} are allowed. Leave out what is not needed, or split it."
 
 
+def refuse_patterns(names: Iterable[str], *, paths: bool = False) -> None:
+    """Refuse names that would mean other columns, or none, wherever a column is asked for."""
+    odd = [n for n in names if n in ("", "*") or n.startswith("^") or (paths and "." in n)]
+    if odd:
+        raise DataError(f"The engine takes these column names for patterns or paths: {listed(odd)}. Rename them.")
+
+
 def _check_names(names: list[str], kind: Kind) -> None:
     if len(names) > MOST_COLUMNS:
         raise DataError(too_wide("The frame", len(names)))
     doubled = [name for name, n in Counter(names).items() if n > 1]
     if doubled:
         raise DataError(f"The frame has columns of the same name: {listed(doubled)}. Rename or drop one of each.")
-    odd = [n for n in names if n in ("", "*") or n.startswith("^") or (kind == "duckdb" and "." in n)]
-    if odd:
-        raise DataError(f"The engine takes these column names for patterns or paths: {listed(odd)}. Rename them.")
+    refuse_patterns(names, paths=kind == "duckdb")
     ours = [name for name in names if name.startswith(RESERVED)]
     if ours:
         raise DataError(f"Column names must not begin with {RESERVED!r}, which Flou uses itself: {listed(ours)}.")

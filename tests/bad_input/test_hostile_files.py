@@ -1,0 +1,80 @@
+"""Files whose bytes are well-formed and whose content no engine foresees."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import polars as pl
+import pytest
+import xlsxwriter
+
+import flou
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_durations_in_nanoseconds_are_counted_as_python_sees_them(lazy: bool) -> None:
+    held = pl.DataFrame({"d": pl.Series([1_000, 1_001, 1_999, 2_000]).cast(pl.Duration("ns"))})
+    people = flou.Microdata(held.lazy() if lazy else held, keys=["d"])
+    assert people.key_table(("d",)).categories == ([dt.timedelta(microseconds=1), dt.timedelta(microseconds=2)],)
+
+
+def test_times_in_nanoseconds_are_counted_as_python_sees_them() -> None:
+    held = pl.Series([1_000, 1_001, 2_000]).cast(pl.Time)
+    assert flou.Microdata(pl.DataFrame({"t": held}), keys=["t"]).describe().n_keys == 2
+
+
+def test_a_duration_longer_than_python_knows_is_refused(tmp_path: Path) -> None:
+    held = pl.Series([2**31 * 86_400_000], dtype=pl.Int64).cast(pl.Duration("ms"))
+    pl.DataFrame({"d": held}).write_parquet(tmp_path / "d.parquet")
+    with pytest.raises(flou.FlouError, match="duration"):
+        flou.read(tmp_path / "d.parquet", keys=["d"]).describe()
+
+
+def _sheet(folder: Path, serial: float) -> Path:
+    """A spreadsheet with one date, as the number of days that spreadsheets count."""
+    with xlsxwriter.Workbook(folder / "p.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write(0, 0, "since")
+        sheet.write(1, 0, serial, book.add_format({"num_format": "yyyy-mm-dd"}))
+    return folder / "p.xlsx"
+
+
+def test_a_spreadsheet_that_its_library_panics_on_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(flou.FlouError, match="cannot be read as a spreadsheet"):
+        flou.read(_sheet(tmp_path, -1e12))
+
+
+@pytest.mark.parametrize("serial", [2_958_466, 1e7, -1e6])
+def test_a_day_of_no_calendar_in_a_spreadsheet_is_refused(serial: float, tmp_path: Path) -> None:
+    with pytest.raises(flou.FlouError):
+        flou.read(_sheet(tmp_path, serial))
+
+
+def test_a_day_before_the_first_of_spreadsheets_is_no_time_of_day(tmp_path: Path) -> None:
+    assert flou.read(_sheet(tmp_path, -20_000)).collect().frame["since"].dt.year().to_list() == [1845]
+
+
+@pytest.mark.parametrize("name", ["^a$", "*", "^.*$"])
+def test_a_column_that_is_called_like_a_pattern_is_refused_in_a_file(name: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1, 2], name: [dt.date(2020, 1, 1)] * 2})
+    frame.write_csv(tmp_path / "p.csv")
+    with xlsxwriter.Workbook(tmp_path / "p.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, frame.columns)
+        sheet.write_row(1, 0, [1, 2])
+    for file in ("p.csv", "p.xlsx"):
+        with pytest.raises(flou.FlouError, match="pattern"):
+            flou.read(tmp_path / file)
+
+
+def test_an_id_that_is_a_date_of_no_calendar_is_refused() -> None:
+    days = pl.Series([2**31 - 1, 2**31 - 1], dtype=pl.Int32).cast(pl.Date)
+    with pytest.raises(flou.FlouError, match="years 1 to 9999"):
+        flou.Microdata(pl.DataFrame({"d": days}), id="d")
+
+
+@pytest.mark.parametrize("fine", [5e-324, 1e-300])
+def test_bands_too_narrow_to_count_are_refused(fine: float) -> None:
+    with pytest.raises(flou.FlouError, match="bands"):
+        flou.Hierarchy.bands(fine, 1e10)

@@ -50,7 +50,7 @@ def test_a_list_with_nothing_in_it_is_named(name: str, value: object) -> None:
 @pytest.mark.parametrize("n", [10**30, 2**63, HUGE], ids=["10**30", "2**63", "huge"])
 @pytest.mark.parametrize("name", ["apa", "survey", "census", "business"])
 def test_a_data_set_of_more_records_than_people_is_refused(name: str, n: int) -> None:
-    with pytest.raises(flou.FlouError, match="n.* must be a whole number of records"):
+    with pytest.raises(flou.FlouError, match=r"n.* must be a whole number of records"):
         getattr(flou.datasets, name)(n)
 
 

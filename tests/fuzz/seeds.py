@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pyreadstat
 import xlsxwriter
+from tests.contracts.cases import EXAMPLES
 from tests.fuzz.frames import people
+
+import flou
+from flou.describe.profile import Profile
+from flou.engine import toml
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "tests" / "small_plan"
@@ -163,6 +168,8 @@ def valid(kind: str) -> tuple[Files, ...]:
         return ({"people.schema.toml": small.pop("people.schema.toml"), **small},)
     if kind == "example":
         return tuple({path.name: path.read_bytes()} for path in examples)
+    if kind == "methods":
+        return tuple({"plan.toml": text.encode()} for text in _plans())
     tables = {"parquet": "people.parquet", "arrow": "people.arrow"}
     if kind in tables:
         return ({tables[kind]: _frame(kind)},)
@@ -189,15 +196,18 @@ def valid(kind: str) -> tuple[Files, ...]:
     return made[kind]
 
 
-def _profile() -> str:
-    import flou
-    from flou.describe.profile import Profile
+def _plans() -> list[str]:
+    """A plan of each method, with the parameters that the contracts try."""
+    made = [(m.stage, m.to_table()) for methods in EXAMPLES.values() for m in methods]
+    return [toml.write({stage: [table]}) for stage, table in made]
 
+
+def _profile() -> str:
     return Profile.of(flou.Microdata(people(), keys=["age", "sex"], sensitive=["income"])).to_json()
 
 
 KINDS = (
-    "plan", "schema", "example", "csv", "hierarchy", "parquet", "arrow", "excel", "spss", "argus table",
+    "plan", "schema", "example", "methods", "csv", "hierarchy", "parquet", "arrow", "excel", "spss", "argus table",
     "argus records", "argus list", "former run",
 )  # fmt: skip
 #: Kinds whose files are text; the others are damaged as bytes and made anew from spoilt frames.

@@ -118,6 +118,7 @@ USES: dict[str, Callable[[Path, Path, Path, random.Random], int | None]] = {
     **dict.fromkeys(("csv", "parquet", "arrow", "excel", "spss"), _records),
     **dict.fromkeys(("argus table", "argus records", "argus list"), _argus),
     "example": _example,
+    "methods": _example,
     "hierarchy": _hierarchy,
     "former run": _former,
 }

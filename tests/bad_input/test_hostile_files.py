@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -55,7 +57,7 @@ def test_a_day_before_the_first_of_spreadsheets_is_no_time_of_day(tmp_path: Path
     assert flou.read(_sheet(tmp_path, -20_000)).collect().frame["since"].dt.year().to_list() == [1845]
 
 
-@pytest.mark.parametrize("name", ["^a$", "*", "^.*$"])
+@pytest.mark.parametrize("name", ["^a$", "*", "^.*$", "a\0b"])
 def test_a_column_that_is_called_like_a_pattern_is_refused_in_a_file(name: str, tmp_path: Path) -> None:
     frame = pl.DataFrame({"a": [1, 2], name: [dt.date(2020, 1, 1)] * 2})
     frame.write_csv(tmp_path / "p.csv")
@@ -66,6 +68,42 @@ def test_a_column_that_is_called_like_a_pattern_is_refused_in_a_file(name: str, 
     for file in ("p.csv", "p.xlsx"):
         with pytest.raises(flou.FlouError, match="pattern"):
             flou.read(tmp_path / file)
+
+
+@pytest.mark.parametrize("name", ["^a$", "a\0b"])
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_such_a_column_is_refused_in_files_of_engines_too(name: str, ending: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1, 2], name: [1, 2]})
+    frame.write_parquet(tmp_path / "p.parquet") if ending == "parquet" else frame.write_ipc(tmp_path / "p.arrow")
+    with pytest.raises(flou.FlouError, match="pattern"):
+        flou.read(tmp_path / f"p.{ending}")
+
+
+NO_PATHS = ("a\0b", "\ud800", "x" * 5_000)
+
+
+@pytest.mark.parametrize("path", NO_PATHS, ids=["zero byte", "half a character", "too long"])
+@pytest.mark.parametrize("option", ["--out", "--since", "--secret"])
+def test_what_no_system_has_as_a_path_is_refused(
+    path: str, option: str, job: Any, run: Callable[..., Any], tmp_path: Path
+) -> None:
+    ran = run("run", job.plan, *(() if option == "--out" else ("--out", job.out)), option, path)
+    assert (ran.code, job.out.exists()) == (2, False)
+    assert "is not a path that can be used" in ran.message
+
+
+def test_a_plan_cannot_follow_a_release_without_a_path() -> None:
+    with pytest.raises(flou.FlouError, match="not a path"):
+        flou.Plan.from_toml('flou = 2\n[release]\nsince = "a\\u0000b"\n').former()
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(Path, "rglob", gone)
+    with pytest.raises(flou.FlouError, match="cannot be read"):
+        flou.read(tmp_path)
 
 
 def test_an_id_that_is_a_date_of_no_calendar_is_refused() -> None:

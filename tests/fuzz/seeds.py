@@ -163,7 +163,11 @@ def valid(kind: str) -> tuple[Files, ...]:
     if kind == "plan":
         plan, tables = small.pop("plan.toml"), PLAN_OF_TABLES.encode()
         records = PLAN_OF_RECORDS.encode()
-        return tuple({"plan.toml": text, **small} for text in (plan, tables, records))
+        data = small.pop("people.csv")
+        return (
+            *({"plan.toml": text, "people.csv": data, **small} for text in (plan, tables, records)),
+            *({"people.csv": data, "plan.toml": text, **small} for text in (plan, tables, records)),
+        )
     if kind == "schema":
         return ({"people.schema.toml": small.pop("people.schema.toml"), **small},)
     if kind == "example":

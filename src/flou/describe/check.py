@@ -81,7 +81,7 @@ def _undetermined(column: str, codes: Iterable[object], dtype: DType) -> nw.Expr
 
 
 def check_values(frame: native.Frame, schema: Schema, problems: Iterable[str] = ()) -> None:
-    """Check dates, ids, and the values of columns with declared modalities or a hierarchy; `problems` are known ones."""
+    """Check dates, ids, and columns with declared modalities or a hierarchy; `problems` are known ones."""
     found = frame.collect_schema().names()
     outside = list(date_problems(frame))
     if outside:  # none of the others can be shown

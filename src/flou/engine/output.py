@@ -29,6 +29,7 @@ def checked_path(path: object, what: str, failure: type[FlouError] = ParameterEr
     try:
         if "\0" in str(found):
             raise ValueError("it holds a zero byte")
+        os.fsencode(found)  # half a character has no bytes that a system could look up
         found.exists()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error

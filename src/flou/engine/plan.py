@@ -20,7 +20,7 @@ from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.former import FormerRelease
 from flou.engine.method import Method, Protection, RiskMeasure, Utility
 from flou.engine.native import require_engine
-from flou.engine.output import Formulas, require_formulas
+from flou.engine.output import Formulas, checked_path, require_formulas
 from flou.engine.parsing import Unparsable, parsed_toml
 from flou.engine.places import within
 from flou.engine.plan_check import check_tables, require_tables
@@ -185,7 +185,7 @@ class Plan:
         """The release before this one, where the plan names its folder."""
         if self.release.since is None:
             return None
-        folder = self.folder / self.release.since
+        folder = checked_path(self.folder / self.release.since, "since", PlanError)
         if not (any(s.noises for s in self.steps) or FormerRelease.is_in(folder)):
             return None  # a run of a former version: nothing was drawn that has to be drawn alike
         found = FormerRelease.load(folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from flou.decide.inferred import inferred
 from flou.decide.policy import Policy
@@ -17,6 +16,7 @@ from flou.engine.errors import PlanError
 from flou.engine.former import FormerRelease
 from flou.engine.method import require_columns
 from flou.engine.note import Note
+from flou.engine.output import checked_path
 from flou.engine.places import within
 from flou.engine.plan import Plan
 from flou.engine.progress import Progress, listening, tell
@@ -98,7 +98,9 @@ def carry_out(
     """Run every section of a plan; nothing is written. `since`: a former run's folder, to compare the file with."""
     running = plan
     if since is not None:
-        running = replace(plan, release=replace(plan.release, since=str(Path(since).resolve())))
+        running = replace(
+            plan, release=replace(plan.release, since=str(checked_path(since, "--since", PlanError).resolve()))
+        )
     before = None if running.release.since is None else plan.folder / running.release.since
     former = None if before is None else Profile.load(before)
     with listening(progress), within(plan.folder):

@@ -156,7 +156,10 @@ def locate(source: object) -> tuple[str, list[Path]]:
 
 def _in_folder(folder: Path) -> tuple[str, list[Path]]:
     """The files of a folder, which must be of one kind; a file left out would be records left out."""
-    named = [p for p in sorted(folder.rglob("*")) if p.suffix.lower() in _PARTS and p.is_file()]
+    try:
+        named = [p for p in sorted(folder.rglob("*")) if p.suffix.lower() in _PARTS and p.is_file()]
+    except OSError as error:
+        raise DataError(f"The folder {str(folder)!r} cannot be read ({error.strerror}).") from None
     files = [p for p in named if not any(n[0] in "._" for n in p.relative_to(folder).parts)]
     deeper = [str(p.relative_to(folder)) for p in files if p.parent != folder]
     if deeper:

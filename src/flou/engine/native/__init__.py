@@ -86,7 +86,7 @@ def too_wide(what: str, n: int) -> str:
 
 def refuse_patterns(names: Iterable[str], *, paths: bool = False) -> None:
     """Refuse names that would mean other columns, or none, wherever a column is asked for."""
-    odd = [n for n in names if n in ("", "*") or n.startswith("^") or (paths and "." in n)]
+    odd = [n for n in names if n in ("", "*") or n.startswith("^") or "\0" in n or (paths and "." in n)]
     if odd:
         raise DataError(f"The engine takes these column names for patterns or paths: {listed(odd)}. Rename them.")
 

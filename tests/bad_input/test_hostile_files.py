@@ -79,6 +79,21 @@ def test_such_a_column_is_refused_in_files_of_engines_too(name: str, ending: str
         flou.read(tmp_path / f"p.{ending}")
 
 
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_columns_whose_names_differ_by_a_space_alone_are_refused(engine: str, tmp_path: Path) -> None:
+    pl.DataFrame({"sex": ["F", "M"], "sex ": [1, 2]}).write_parquet(tmp_path / "p.parquet")
+    with pytest.raises(flou.FlouError, match="of the same name"):
+        flou.read(tmp_path / "p.parquet", engine=engine)
+
+
+@pytest.mark.parametrize("name", [" sex", "sex "])
+def test_duckdb_refuses_a_name_with_spaces_around_it_which_it_would_lose(name: str, tmp_path: Path) -> None:
+    pl.DataFrame({name: ["F", "M", "F"], "age": [1, 2, 1]}).write_parquet(tmp_path / "p.parquet")
+    assert flou.read(tmp_path / "p.parquet", keys=[name, "age"]).describe().n_keys == 2
+    with pytest.raises(flou.FlouError, match="Rename"):
+        flou.read(tmp_path / "p.parquet", engine="duckdb", keys=[name, "age"])
+
+
 NO_PATHS = ("a\0b", "\ud800", "x" * 5_000)
 
 

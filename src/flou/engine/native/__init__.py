@@ -86,7 +86,9 @@ def too_wide(what: str, n: int) -> str:
 
 def refuse_patterns(names: Iterable[str], *, paths: bool = False) -> None:
     """Refuse names that would mean other columns, or none, wherever a column is asked for."""
-    odd = [n for n in names if n in ("", "*") or n.startswith("^") or "\0" in n or (paths and "." in n)]
+    odd = [
+        n for n in names if n in ("", "*") or n.startswith("^") or "\0" in n or (paths and ("." in n or n != n.strip()))
+    ]
     if odd:
         raise DataError(f"The engine takes these column names for patterns or paths: {listed(odd)}. Rename them.")
 
@@ -94,7 +96,9 @@ def refuse_patterns(names: Iterable[str], *, paths: bool = False) -> None:
 def _check_names(names: list[str], kind: Kind) -> None:
     if len(names) > MOST_COLUMNS:
         raise DataError(too_wide("The frame", len(names)))
-    doubled = [name for name, n in Counter(names).items() if n > 1]
+    # engines do not agree on whether spaces around a name count
+    times = Counter(name.strip() for name in names)
+    doubled = list(dict.fromkeys(name for name in names if times[name.strip()] > 1))
     if doubled:
         raise DataError(f"The frame has columns of the same name: {listed(doubled)}. Rename or drop one of each.")
     refuse_patterns(names, paths=kind == "duckdb")

@@ -12,6 +12,8 @@ import pytest
 import xlsxwriter
 
 import flou
+from flou.engine.charts import Look
+from flou.utility.micro.summary_chart import deviation_chart
 
 
 @pytest.mark.parametrize("lazy", [True, False])
@@ -119,6 +121,11 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Path, "rglob", gone)
     with pytest.raises(flou.FlouError, match="cannot be read"):
         flou.read(tmp_path)
+
+
+def test_a_summary_of_too_few_records_to_show_has_an_empty_chart() -> None:
+    people = flou.Microdata(pl.DataFrame({"age": [31, 52], "sex": ["F", "M"]}), keys=["age", "sex"])
+    assert deviation_chart(flou.utility.Summary(columns=["age"]).compare(people, people), Look(min_count=3))
 
 
 def test_an_id_that_is_a_date_of_no_calendar_is_refused() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: Lines that a chart has room for; the worst are drawn.
 _MOST_COLUMNS = 20
 _BAND = "#eef3f8"
+_NOTHING = pl.DataFrame(schema={"column": pl.String, "deviation": pl.Float64})
 
 
 def deviation_chart(result: ComparisonResult, look: Look) -> alt.Chart:
@@ -61,11 +62,11 @@ def deviation_chart(result: ComparisonResult, look: Look) -> alt.Chart:
 
 def _lines(result: ComparisonResult, name: str, min_count: int) -> pl.DataFrame:
     detail = result.details.get(name)
-    if detail is None:
-        return pl.DataFrame(schema={"column": pl.String, "deviation": pl.Float64})
-    return detail.safe(min_count).frame.filter(pl.col("deviation").is_not_null())
+    return _NOTHING if detail is None else detail.safe(min_count).frame.filter(pl.col("deviation").is_not_null())
 
 
 def _moved(result: ComparisonResult, min_count: int) -> pl.DataFrame:
+    if "shares" not in result.details:  # numbers alone, of too few records to show
+        return _NOTHING
     shares = result.details["shares"].safe(min_count).frame
     return shares.group_by("column", maintain_order=True).agg(deviation=pl.col("change").abs().sum() / 2)

@@ -29,7 +29,7 @@ def test_a_folder_that_everybody_can_write_is_refused(tmp_path: Path, mode: int)
 def test_a_folder_whose_parent_everybody_can_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / "shared" / "cache").mkdir(parents=True, mode=0o700)
     (tmp_path / "shared").chmod(0o777)
-    with pytest.raises(ParameterError, match="'.*shared'"):
+    with pytest.raises(ParameterError, match=r"'.*shared'"):
         require_private(tmp_path / "shared" / "cache")
 
 

@@ -113,13 +113,32 @@ class AreasPutBack(Protection):
 
     def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
         now, before = (d.frame.to_native().sort("pid") for d in (data, data.kin.original))
-        coded = pl.when(now["area"].str.starts_with("R")).then("code of " + before["area"]).otherwise(now["area"])
+        own = before["area"].replace({"D": "R4", "E": "R1", "F": "R5", "G": "R2", "H": "R3"})
+        coded = pl.when(now["area"].str.starts_with("R")).then(own).otherwise(now["area"])
         return Outcome(data.with_frame(nw.from_native(now.with_columns(area=coded), eager_only=True)))
 
 
 def test_a_step_that_gives_each_area_its_code_breaks_the_promise() -> None:
     with pytest.raises(GuaranteeBrokenError, match="cannot be matched to areas by size"):
         flou.Plan([RandomCode("area", min_size=100), AreasPutBack()]).protect(_areas(), secret=1)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        flou.protect.DropRecords(flou.risk.KAnonymity(k=2), max_share=1.0),
+        flou.protect.Pram("area", stay=0.5),
+    ],
+    ids=["dropped", "drawn again"],
+)
+def test_a_later_step_that_makes_an_area_small_is_named(later: Protection) -> None:
+    area = [name for name, n in {"A": 90, "B": 20, "C": 15, "D": 6, "E": 8}.items() for _ in range(n)]
+    frame = pl.DataFrame({"pid": range(len(area)), "area": area, "age": range(len(area))})
+    frame = frame.with_columns(age=pl.when(pl.col("pid") == 95).then(999).otherwise(0))
+    people = flou.Microdata(frame, id="pid", keys=["area", "age"])
+    plan = flou.Plan([RandomCode("area", min_size=20), later])
+    with pytest.raises(GuaranteeBrokenError, match=rf"Step 2 \({later.name()}\) undoes what step 1 \(random_code\)"):
+        plan.protect(people, secret=4)
 
 
 def test_areas_large_enough_stay_as_they_are() -> None:

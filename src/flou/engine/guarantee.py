@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.note import Note
@@ -33,7 +34,12 @@ class Guarantee:
         Nobody knows who is in the sample, so a class of that file protects as it did; in the sample alone
         it may be smaller.
         """
-        return Guarantee(self.promise, lambda data: self.violations(data.kin.frame), on_frame=True)  # type: ignore[attr-defined]
+
+        def violations(data: Any) -> int:
+            # data of an earlier step are themselves what a sample is drawn from
+            return self.violations(data if data.kin.frame is None else data.kin.frame)
+
+        return Guarantee(self.promise, violations, on_frame=True)
 
     def of_records(self) -> Guarantee:
         """The same promise once tables were made: it holds of the records behind them."""
@@ -49,8 +55,7 @@ class Guarantee:
         n = self.violations(data)
         if n:
             raise GuaranteeBrokenError(
-                f"The promise «{self.promise}» does not hold on the output: {n:,} violations. Nothing is released. "
-                "If a later step of the plan undid it, change the order of the steps."
+                f"The promise «{self.promise}» does not hold on the output: {n:,} violations. Nothing is released."
             )
         return Proof(promise=self.promise, guarantee=self)
 

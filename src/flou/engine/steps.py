@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
 from flou.engine import native
 from flou.engine.data import data_kind
-from flou.engine.errors import DataError, FlouError, listed
+from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, listed
 from flou.engine.former import FormerRelease, notes_on_noise, require_one_noise
-from flou.engine.guarantee import Guarantee
+from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.method import Protection
 from flou.engine.progress import tell
 from flou.engine.randomness import Draws
@@ -50,7 +50,9 @@ def carry_out(
     if current.kin.original is None:
         current = with_originals(current.with_kin(original=current))
     current = current.marked(released=True, test_only=secret.test_only)
-    steps, promised = list(trail.steps), [proof.guarantee for proof in trail.guarantees]
+    steps, promised = list(trail.steps), [(proof.guarantee, 0) for proof in trail.guarantees]
+    #: What each step gave, to name the one that broke a promise of another.
+    given: list[tuple[int, Protection, Any]] = []
     for i, method in enumerate(methods):
         tell(f"protect: {method.name()}", i, len(methods))
         frame = current.kin.frame
@@ -64,11 +66,12 @@ def carry_out(
         step = replace(step, notes=(*step.notes, *notes_on_noise(method, former)))
         steps.append(step)
         if current.kin.frame is not frame:
-            promised = [g.of_frame() for g in promised]
-        promised += guarantees
+            promised = [(g.of_frame(), number) for g, number in promised]
+        given.append((len(steps), method, current))
+        promised += [(g, len(steps)) for g in guarantees]
     tell("protect: verify", len(methods), len(methods))
     current = current.compacted()
-    proofs = tuple(g.prove(current) for g in promised)
+    proofs = tuple(_proof(g, number, current, given) for g, number in promised)
     drawn: tuple[Origin, ...] = ("entropy",) if any(m.draws_from_system for m in methods) else ()
     origin = max(trail.secret_origin, secret.origin, *drawn, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, trail.keyed)
@@ -107,6 +110,22 @@ def _one_step(
         unit="records" if data_kind(before) == "microdata" else "cells",
     )
     return step, after, outcome.guarantees
+
+
+def _proof(guarantee: Guarantee, number: int, final: Any, given: Sequence[tuple[int, Protection, Any]]) -> Proof:
+    """The proof on the final file; where there is none, the step that undid what another one guarantees is named."""
+    try:
+        return guarantee.prove(final)
+    except GuaranteeBrokenError:
+        its = next((method.name() for n, method, _ in given if n == number), None)
+        later = next(((n, m.name(), v) for n, m, d in given if n > number and (v := guarantee.violations(d))), None)
+        if its is None or later is None:
+            raise
+        raise GuaranteeBrokenError(
+            f"Step {later[0]} ({later[1]}) undoes what step {number} ({its}) guarantees: «{guarantee.promise}» does "
+            f"not hold any more, {later[2]:,} violations. Nothing is released. Put step {later[0]} before step "
+            f"{number}, or leave one out."
+        ) from None
 
 
 def _declared(after: Any, before: Any) -> Any:

@@ -10,6 +10,7 @@ ones missing: at least three are hidden.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -59,7 +60,7 @@ class RandomCode(Protection):
         small = self._small(areas)
         if not small:
             note = Note("every area of {column} is large enough: nothing was hidden", {"column": self.column})
-            promises = (self._shown_in_full(frozenset(), rows, areas),)
+            promises = (self._shown_in_full(areas, small=(), codes=()),)
             return Outcome(data, guarantees=promises, figures=_figures(0, 0, 0), notes=(note,))
         hidden = areas.is_in(small).fill_null(False).to_numpy()
         codes = [f"{self.prefix}{i + 1}" for i in range(len(small))]
@@ -82,7 +83,7 @@ class RandomCode(Protection):
             notes.append(Note(_JOINED, {**counts, "n_joined": n_joined, "least": self.min_areas}, internal=True))
         return Outcome(
             rows.put_back({self.column: shown}, schema),
-            guarantees=(self._shown_in_full(frozenset(small), rows, areas), self._unmatched(rows, areas, small)),
+            guarantees=(self._shown_in_full(areas, small, codes), self._unmatched(rows, areas, small)),
             changes=(Change(self.column, len(members), areas.n_unique(), shown.n_unique()),),
             figures=_figures(len(small), len(members), len(codes)),
             notes=tuple(notes),
@@ -107,18 +108,23 @@ class RandomCode(Protection):
             )
         return names[:n]
 
-    def _shown_in_full(self, small: frozenset[str], rows: Rows, areas: pl.Series) -> Guarantee:
-        """No area that held too few units stands in the file."""
+    def _shown_in_full(self, areas: pl.Series, small: Sequence[str], codes: Sequence[str]) -> Guarantee:
+        """No area that holds too few units, or held too few when codes were given, stands in the file."""
         sizes = areas.drop_nulls().value_counts(name=_SIZE)
-        few = small | set(sizes.filter(pl.col(_SIZE) < self.min_size)[self.column].to_list())
+        few = {*small, *sizes.filter(pl.col(_SIZE) < self.min_size)[self.column].to_list()}
+        given = set(codes)
 
         def violations(data: object) -> int:
             assert isinstance(data, Microdata)
             if self.column not in data.columns:
                 return 0
             held = data.key_table([self.column])
-            shown = [text_of(v) in few if v is not None else False for v in held.frame[self.column].to_list()]
-            return int(held.counts[np.array(shown, dtype=np.bool_)].sum())
+            shown = [None if v is None else text_of(v) for v in held.frame[self.column].to_list()]
+            # a later step may have taken units of an area away
+            small_now = held.counts < self.min_size
+            named = np.array([v is not None and v not in given for v in shown], dtype=np.bool_)
+            were_few = np.array([v in few for v in shown], dtype=np.bool_)
+            return int(held.counts[named & (small_now | were_few)].sum())
 
         named: dict[str, object] = {"column": self.column, "size": self.min_size}
         return Guarantee(Note("no area of {column} with fewer than {size} units is shown", named), violations)

@@ -34,8 +34,8 @@ EXAMPLES: dict[str, list[Method]] = {
         flou.protect.CellKey(D=5, V=3, js=2, additive="repair"),
         flou.protect.CellKey(matrix=_OFFICE),
     ],
-    "rounding": [flou.protect.Rounding(5), flou.protect.Rounding(4, additive="repair")],
-    "random_rounding": [flou.protect.RandomRounding(5), flou.protect.RandomRounding(3, additive="repair")],
+    "rounding": [flou.protect.Rounding(5), flou.protect.Rounding(4, additive="controlled")],
+    "random_rounding": [flou.protect.RandomRounding(5), flou.protect.RandomRounding(3, additive="controlled")],
     "noisy_counts": [
         flou.protect.NoisyCounts(epsilon=1.0),
         flou.protect.NoisyCounts(epsilon=0.5, delta=1e-6),
@@ -123,7 +123,7 @@ BAD_PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"matrix": 3},
         {"D": 5, "V": 3, "matrix": _OFFICE},
     ],
-    "rounding": [{}, {"base": 1}, {"base": 2.5}, {"base": "5"}, {"base": True}, {"base": 5, "additive": "controlled"}],
+    "rounding": [{}, {"base": 1}, {"base": 2.5}, {"base": "5"}, {"base": True}, {"base": 5, "additive": "repair"}],
     "random_rounding": [{}, {"base": 0}, {"base": 5.0}, {"base": -5}, {"base": 10_001}, {"base": 5, "secret": 1}],
     "noisy_counts": [
         {},

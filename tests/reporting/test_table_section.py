@@ -150,7 +150,9 @@ def test_tables_that_add_up_are_not_said_not_to() -> None:
 
 def made_additive() -> tuple[flou.Release, flou.Report]:
     data = people()
-    release = flou.Plan([flou.protect.Rounding(5, additive="repair")], tables=FEW).protect(data, secret=SECRET)
+    release = flou.Plan([flou.protect.CellKey(D=5, V=3, js=0, additive="repair")], tables=FEW).protect(
+        data, secret=SECRET
+    )
     return release, flou.Report(data, release)
 
 

@@ -50,6 +50,10 @@ class _AskedToEnd(BaseException):
         self.number = number
 
 
+class _CtrlC(KeyboardInterrupt):
+    """Ctrl-C. Python ends itself by the signal where its own KeyboardInterrupt came while a text was compiled."""
+
+
 class _Commands(TyperGroup):
     """The commands; Ctrl-C is an error of ours, which the frame around us does not swallow."""
 
@@ -305,6 +309,8 @@ def main() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` asks not to hear it
             signal.signal(number, _end)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
     except Interrupted:
@@ -329,6 +335,10 @@ def main() -> None:
 
 def _end(number: int, frame: object) -> None:
     raise _AskedToEnd(number)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise _CtrlC
 
 
 def _say(message: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: Measures whose sense of undetermined keys was `pessimistic` where none was named.
 _SENSES = ("attacker_risk", "global_risk", "household_risk", "individual_risk", "k_anonymity")
+_ROUNDINGS = ("rounding", "random_rounding")
 _NOISES = ("additive_noise", "interval_blur", "multiplicative_noise", "pram")
 
 
@@ -18,6 +20,21 @@ def changed_meanings(kind: str, table: Mapping[str, Any]) -> list[str]:
     """What the words of a file of format 1 mean now, where they meant something else."""
     found = {"plan": _of_plan, "schema": _of_schema, "policy": _of_policy}[kind](table)
     return list(dict.fromkeys(found))
+
+
+def as_written_now(kind: str, table: dict[str, Any]) -> None:
+    """Words of format 1 that have another name, put as they are called now."""
+    for step in _tables(table.get("protect", [])) if kind == "plan" else ():
+        if step.get("method") in _ROUNDINGS and step.get("additive") == "repair" and isinstance(step, dict):
+            step["additive"] = "controlled"
+
+
+def rewritten(text: str) -> str:
+    """The text of a plan of format 1 with the same words put as they are called now."""
+    parts = re.split(r"(?m)^(?=\[)", text)
+    named = re.compile(rf"""(?m)^method\s*=\s*["'](?:{"|".join(_ROUNDINGS)})["']""")
+    repair = re.compile(r"""(?m)^(additive\s*=\s*["'])repair(?=["'])""")
+    return "".join(repair.sub(r"\1controlled", part) if named.search(part) else part for part in parts)
 
 
 def _tables(value: object) -> list[Mapping[str, Any]]:
@@ -48,6 +65,12 @@ def _of_plan(table: Mapping[str, Any]) -> Iterable[str]:
     noises = sorted({str(s["method"]) for s in steps if s.get("method") in _NOISES})
     if noises:
         yield f"{', '.join(noises)} draws by column, value and scale (was: by step): the same plan gives other noise."
+    repaired = (s for s in steps if s.get("method") in _ROUNDINGS and s.get("additive") == "repair")
+    for name in sorted({str(s["method"]) for s in repaired}):
+        yield (
+            f'{name} with additive = "repair" is additive = "controlled": all cells are rounded together, each to a '
+            "multiple next to it (was: cells moved further until margins added up)."
+        )
     if "policy" in table:
         yield from _of_policy(table["policy"] if isinstance(table["policy"], Mapping) else {})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flou.engine.errors import PlanError
-from flou.engine.formats import changed_meanings
+from flou.engine.formats import changed_meanings, rewritten
 from flou.engine.output import PUBLIC, checked_path, written_whole
 from flou.engine.parsing import Unparsable, parsed_toml
 from flou.engine.toml import FORMAT
@@ -30,6 +30,7 @@ def migrate(path: str | Path, *, period: str | None = None) -> list[str]:
     kind = _kind(table)
     made = re.sub(r"(?m)^(flou\s*=\s*)1\b", rf"\g<1>{FORMAT}", text, count=1)
     changed = changed_meanings(kind, table)
+    made = rewritten(made) if kind == "plan" else made
     if period is not None:
         if kind != "plan" or "release" in table:
             raise PlanError("--period is for a plan without a section [release].")

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from flou.engine.errors import PlanError, did_you_mean
-from flou.engine.formats import FormatWarning, changed_meanings
+from flou.engine.formats import FormatWarning, as_written_now, changed_meanings
 from flou.engine.output import PUBLIC, checked_path, written_whole
 from flou.engine.parsing import Unparsable, parsed_toml
 
@@ -46,6 +46,7 @@ def check_format(table: dict[str, Any], kind: str, where: str) -> None:
         raise PlanError(f"The {where} has format {number}; this version of Flou reads up to {FORMAT}. Upgrade Flou.")
     if number < FORMAT:
         changed = changed_meanings(kind, table)
+        as_written_now(kind, table)
         text = "".join(f"\n- {meaning}" for meaning in changed) or " Nothing in it means anything else now."
         warnings.warn(
             f"The {where} has format {number}. `flou migrate` rewrites it to format {FORMAT}.{text}",

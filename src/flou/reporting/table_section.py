@@ -39,8 +39,9 @@ class TableSection(SuppressedTables):
         """What moved the counts, each once."""
         found: list[Mechanism] = []
         for table in self.tables:
-            if table.mechanism is not None and all(table.mechanism != m for m in found):
-                found.append(table.mechanism)
+            held = table.mechanism
+            if held is not None and held.has_chances and all(table.mechanism != m for m in found):
+                found.append(held)
         return found
 
     def chances(self, mechanism: Mechanism) -> list[list[str]]:

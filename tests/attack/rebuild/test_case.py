@@ -191,9 +191,13 @@ def test_what_cannot_be_read_is_refused() -> None:
     weighted = flou.Microdata(true.frame.to_native().with_columns(w=pl.lit(2.0)), id="pid", weight="w", keys=["sex"])
     with pytest.raises(flou.FlouError, match="weighted estimates"):
         read_case(weighted.tabulate(["sex"], weight="w"))
-    repaired = flou.protect.RandomRounding(base=3, additive="repair").protect(true.tabulate(["sex", "age"]), secret=1)
+    keyed = flou.record_keys(true, secret=flou.Secret(bytes(range(32)))).tabulate(["sex", "age"])
+    repaired = flou.protect.CellKey(D=3, V=2, additive="repair").protect(keyed)
     with pytest.raises(flou.FlouError, match="not the true ones"):
         read_case(repaired.data)
+    controlled = flou.protect.Rounding(3, additive="controlled").protect(true.tabulate(["sex", "age"]))
+    with pytest.raises(flou.FlouError, match="chooses the figures of all cells together"):
+        flou.attack.Reconstruction().reconstruct(controlled)
 
 
 def test_values_must_be_known_where_figures_are_moved() -> None:

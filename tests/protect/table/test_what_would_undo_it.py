@@ -93,7 +93,7 @@ def test_one_zero_line_does_not_list_all_cells() -> None:
 
 
 def test_a_repair_is_not_calibrated() -> None:
-    with pytest.raises(flou.FlouError, match="repairs margins"):
+    with pytest.raises(flou.FlouError, match="makes margins add up"):
         flou.calibrate(
             flou.protect.CellKey,
             on=keyed().tabulate(["area"]),

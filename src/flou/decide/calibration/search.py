@@ -157,7 +157,8 @@ def _point(
         raise ParameterError(f"{protection!r} cannot be made with {', '.join(names)}: {error}.") from error
     if getattr(made, "additive", "no") != "no":
         raise ParameterError(
-            f'{made!r} repairs margins, which no mechanism of single cells describes: calibrate with additive = "no".'
+            f"{made!r} makes margins add up, which no mechanism of single cells describes: calibrate with "
+            'additive = "no".'
         )
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(f"{made!r} has no mechanism of counts to calibrate: its .mechanism is {mechanism!r}.")

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism
-from flou.engine.errors import ParameterError
+from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism, checked_counts
+from flou.engine.errors import DataError, ParameterError
 
 _LARGEST_BASE = 10_000
 
@@ -88,3 +89,42 @@ class UnbiasedRounding(Rounding):
         """Small keys are rounded up."""
         high: Floats = np.cumsum(self.chances[:, ::-1], axis=1)[:, ::-1]
         return high - self.chances, high
+
+
+@dataclass(frozen=True)
+class ControlledRounding(Rounding):
+    """To multiples that add up, chosen for all cells of a table together: no single cell has chances of its own."""
+
+    #: Every count lies within less than so many bases of its figure.
+    within: int = 1
+    has_chances: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """How texts call it."""
+        return f"controlled rounding to base {self.base}"
+
+    @property
+    def reach(self) -> int:
+        """The largest absolute deviation."""
+        return self.within * self.base - 1
+
+    @property
+    def zeros_kept(self) -> bool:
+        """A cell that nobody is in is shown as zero."""
+        return True
+
+    @property
+    def chances(self) -> Floats:
+        """There are none."""
+        raise DataError(
+            "Controlled rounding chooses the figures of all cells together, so that no chance belongs to a single one. "
+            "CellBounds tells what the figures leave possible; for chances publish with RandomRounding, additive = "
+            '"no".'
+        )
+
+    def support(self, published: ArrayLike) -> tuple[Integers, Integers]:
+        """All counts within less than `within` bases of a multiple; other figures are never published."""
+        shown = checked_counts(published, "published")
+        wrong = np.remainder(shown, self.base) != 0
+        return np.where(wrong, 0, np.maximum(shown - self.reach, 0)), np.where(wrong, -1, shown + self.reach)

@@ -67,7 +67,7 @@ def find_parts(table: Table) -> tuple[Ints, Ints]:
     beside = [dim.name for dim in table.dims if dim.n_zonings > 1]
     if beside:
         raise DataError(
-            f'additive = "repair" needs one zoning a dimension; {listed(beside)} has several side by side, whose parts '
+            f"Margins that add up need one zoning a dimension; {listed(beside)} has several side by side, whose parts "
             "have no figures of their own. Make a table for each of them."
         )
     codes, dims = table.cells.codes, table.dims
@@ -91,7 +91,7 @@ def _require_complete(table: Table, inner: Ints, above: Ints) -> None:
     wrong = int((table.true_counts != _sums(table.true_counts[inner], above, table.n_cells)).sum())
     if wrong:
         raise DataError(
-            f'additive = "repair" needs the finest cells below every margin; {wrong:,} of {table.n_cells:,} cells are '
+            f"Margins that add up need the finest cells below every margin; {wrong:,} of {table.n_cells:,} cells are "
             'not the sums of those that the table lists. Tabulate all levels (margins=True), or set additive = "no".'
         )
 

@@ -76,8 +76,7 @@ class CountProtection(TableProtection):
     def _promises(self) -> Sequence[Promise]:
         first = (adds_up(),) if self._repairs else ()
         own = () if self._repairs else self._cell_promises()
-        zeros = (Note("a cell that nobody is in is shown as zero"), _zeros_moved)
-        return (*first, *own, *self._lasting_promises(), zeros, no_sums())
+        return (*first, *own, *self._lasting_promises(), zeros_stay(), no_sums())
 
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
         return (*tell_of_sums(tables), *self._own_notes())
@@ -134,6 +133,11 @@ def with_costs(outcome: Outcome, before: NDArray[Any]) -> Outcome:
 def adds_up() -> Promise:
     """The promise of a repair."""
     return Note("every margin is the sum of its parts"), count_open_margins
+
+
+def zeros_stay() -> Promise:
+    """The promise that empty cells are shown as such."""
+    return Note("a cell that nobody is in is shown as zero"), _zeros_moved
 
 
 def no_sums() -> Promise:

@@ -6,15 +6,18 @@ for certain, and rounded parts beside their rounded total tell more. Unbiased ra
 the true one lies within base - 1 on either side. Repeated draws would average out, so each cell has one draw for good:
 its cell key where the table has keys, else a keyed hash of its coordinates and its number of contributors.
 
-Both keep multiples of the base, and with them zeros, as they are. They do not protect against adding up or taking apart
-many rounded cells, nor weighted estimates whose weights are large beside the base. Sums of amounts are left out.
+Both keep multiples of the base, and with them zeros, as they are. Rounded cell by cell, margins are not the sums of
+their parts; `additive = "controlled"` chooses the multiples of all cells together so that they are (`controlled`).
+They do not protect against adding up or taking apart many rounded cells, nor weighted estimates whose weights are large
+beside the base. Sums of amounts are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,32 +25,81 @@ from pydantic import Field
 
 from flou.describe.mechanism.cell_keys import KEYS, require_random
 from flou.describe.mechanism.mechanism import Mechanism
-from flou.describe.mechanism.rounding import ConventionalRounding, UnbiasedRounding
-from flou.describe.table.cells import Ints
+from flou.describe.mechanism.rounding import ControlledRounding, ConventionalRounding, UnbiasedRounding
+from flou.describe.table.cells import Ints, Published
 from flou.describe.table.coordinates import hash_coordinates
 from flou.describe.table.table import Table
+from flou.describe.table.table_set import tables_of
+from flou.engine.errors import DataError
 from flou.engine.note import Note
 from flou.engine.randomness import Draws
-from flou.protect.table.count_protection import Additive, CountProtection
-from flou.protect.table.protection import Promise
+from flou.engine.release import Outcome
+from flou.protect.table.additivity import require_parts
+from flou.protect.table.controlled import round_together
+from flou.protect.table.count_protection import CountProtection, adds_up, no_sums, zeros_stay
+from flou.protect.table.protection import Promise, require_unprotected
+
+#: Whether each cell is rounded by itself, or all of them together so that margins add up.
+Additive = Literal["no", "controlled"]
+_ADDITIVE = '"controlled" rounds all cells together, so that every margin is the sum of its parts'
 
 
 class _Multiples(CountProtection):
     """What both kinds share: figures are multiples of the base, true multiples stay."""
 
-    @property
-    def _base(self) -> int:
-        raise NotImplementedError
+    base: int = Field(ge=2, le=10_000, description="counts become multiples of this")
+    additive: Additive = Field("no", description=_ADDITIVE)
 
-    @property
-    def _allowed(self) -> tuple[int, int]:
-        return self._base, self._base
+    def _protect(self, data: Any, draw: Draws) -> Outcome:
+        return super()._protect(data, draw) if self.additive == "no" else self._rounded_together(data, draw)
+
+    def _rounded_together(self, data: Any, draw: Draws) -> Outcome:
+        """All cells of one table, or of a set, at once."""
+        tables = tables_of(data)
+        require_unprotected(tables)
+        for table in tables:
+            if table.cells.weighted is not None:
+                raise DataError(
+                    'additive = "controlled" makes whole counts add up, and the table shows weighted estimates. '
+                    'Tabulate without weight=, or set additive = "no".'
+                )
+            require_parts(table)
+        found = round_together(tables, self.base, self._aims(tables, draw))
+        mechanism = ControlledRounding(self.base, found.within)
+        done = [
+            table.with_changes(published=Published(count=figures), mechanism=mechanism)
+            for table, figures in zip(tables, found.figures, strict=True)
+        ]
+        outcome = self._outcome(data, done, self._promises_together(mechanism))
+        notes = outcome.notes
+        if found.within > 1:
+            text = "no table of adjacent multiples adds up: cells move by less than {n} bases, the least that gives one"
+            notes = (*notes, Note(text, {"n": found.within}))
+        return replace(outcome, notes=notes, figures={**outcome.figures, "within": found.within})
+
+    def _aims(self, tables: Sequence[Table], draw: Draws) -> Sequence[NDArray[np.bool_]] | None:
+        """Which cells should go up; by default those whose deviation is less then."""
+        return None
+
+    def _promises_together(self, mechanism: ControlledRounding) -> Sequence[Promise]:
+        limit = mechanism.reach + 1
+        near = (
+            Note("no count is moved by {base} or more", {"base": limit}),
+            lambda table: int((self._deviations(table) >= limit).sum()),
+        )
+        stay = (Note("a multiple of {base} stays as it is", {"base": self.base}), self._multiples_moved)
+        own = (near, stay) if mechanism.within == 1 else (near,)
+        return (adds_up(), *own, *self._lasting_promises(), zeros_stay(), no_sums())
+
+    def _multiples_moved(self, table: Table) -> int:
+        stays = np.remainder(_true(table), self.base) == 0
+        return int((stays & (self._deviations(table) > 0)).sum())
 
     def _lasting_promises(self) -> Sequence[Promise]:
-        return ((Note("every count shown is a multiple of {base}", {"base": self._base}), self._no_multiple),)
+        return ((Note("every count shown is a multiple of {base}", {"base": self.base}), self._no_multiple),)
 
     def _no_multiple(self, table: Table) -> int:
-        return int((np.remainder(table.published_counts, self._base) != 0).sum())
+        return int((np.remainder(table.published_counts, self.base) != 0).sum())
 
     def _deviations(self, table: Table) -> NDArray[Any]:
         moved: NDArray[Any] = np.abs(table.published_counts - _true(table))
@@ -58,12 +110,12 @@ class _Multiples(CountProtection):
         weights = sum(float(t.cells.weighted.sum()) for t in tables if t.cells.weighted is not None)
         people = sum(int(t.true_counts.sum()) for t in tables if t.cells.weighted is not None)
         out = list(super()._notes(tables))
-        if people and weights / people > self._base:
+        if people and weights / people > self.base:
             text = (
                 "a record stands for {weight} units on average, more than the base {base}: rounding does not hide "
                 "whether a single record is in a cell"
             )
-            out.append(Note(text, {"weight": round(weights / people, 1), "base": self._base}, internal=True))
+            out.append(Note(text, {"weight": round(weights / people, 1), "base": self.base}, internal=True))
         return out
 
 
@@ -73,17 +125,10 @@ class Rounding(_Multiples):
     title: ClassVar[str] = "conventional rounding of counts"
     reference: ClassVar[str] = "willenborg2001"
 
-    base: int = Field(ge=2, le=10_000, description="counts become multiples of this")
-    additive: Additive = Field("no", description='"repair" changes cells further until margins add up')
-
     @cached_property
     def mechanism(self) -> ConventionalRounding:
         """How true counts become multiples: for certain."""
         return ConventionalRounding(self.base)
-
-    @property
-    def _base(self) -> int:
-        return self.base
 
     def _moved(self, table: Table, draw: Draws) -> Ints:
         below, remainders = split_multiples(_true(table), self.base)
@@ -104,9 +149,6 @@ class RandomRounding(_Multiples):
     reference: ClassVar[str] = "nargundkar1972"
     uses_keys: ClassVar[bool] = True
 
-    base: int = Field(ge=2, le=10_000, description="counts become multiples of this")
-    additive: Additive = Field("no", description='"repair" changes cells further until margins add up')
-
     @cached_property
     def mechanism(self) -> UnbiasedRounding:
         """The chances of the two multiples."""
@@ -117,9 +159,9 @@ class RandomRounding(_Multiples):
         described = super()._mechanism_of(table)
         return described if described is None or not table.has_keys else UnbiasedRounding(self.base, "contributors")
 
-    @property
-    def _base(self) -> int:
-        return self.base
+    def _aims(self, tables: Sequence[Table], draw: Draws) -> Sequence[NDArray[np.bool_]] | None:
+        """The draws of single cells, of which as many are kept as add up."""
+        return [self._moved(table, draw) > _true(table) for table in tables]
 
     def _moved(self, table: Table, draw: Draws) -> Ints:
         below, remainders = split_multiples(_true(table), self.base)
@@ -137,10 +179,6 @@ class RandomRounding(_Multiples):
 
     def _too_far(self, table: Table) -> int:
         return int((self._deviations(table) >= self.base).sum())
-
-    def _multiples_moved(self, table: Table) -> int:
-        stays = np.remainder(_true(table), self.base) == 0
-        return int((stays & (self._deviations(table) > 0)).sum())
 
 
 def split_multiples(figures: NDArray[Any], base: int) -> tuple[Ints, NDArray[Any]]:

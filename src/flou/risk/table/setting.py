@@ -66,7 +66,7 @@ def read_setting(data: Any) -> Setting:
 
 def mechanism_of(table: Any) -> Mechanism:
     """How the counts of a table were published; as they are, where nobody changed them."""
-    if table.mechanism is not None:
+    if table.mechanism is not None and table.mechanism.has_chances:
         held: Mechanism = table.mechanism
         return held
     if table.released:

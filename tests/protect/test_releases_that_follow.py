@@ -144,6 +144,47 @@ def test_samples_are_drawn_for_a_period() -> None:
         sample.protect(flou.Microdata(people), secret=SECRET, period="2026")
 
 
+def drawn_of(frame: pl.DataFrame, sample: Any, id: str = "pid") -> set[Any]:
+    release = sample.protect(flou.Microdata(frame, id=id), secret=SECRET, period="2025")
+    return set(release.to_frame(reveal=True)[id].to_list())
+
+
+@pytest.mark.parametrize("by", [(), ("sex", "job")], ids=["plain", "stratified"])
+@pytest.mark.parametrize("change", ["added", "dropped", "corrected"])
+def test_a_corrected_file_shows_the_same_people_of_the_period(change: str, by: tuple[str, ...]) -> None:
+    """The attack: a file is run again in the same period; both releases together show whom either hides."""
+    first, sample = file(), P.Sample(share=0.5, by=by)
+    second = {
+        "added": pl.concat([first.head(1).with_columns(pl.lit(-1, pl.Int64).alias("pid")), first]),
+        "dropped": first.slice(1),
+        "corrected": first.with_columns(job=pl.when(pl.col("pid") == 7).then(pl.lit("d")).otherwise("job")),
+    }[change]
+    one, two = drawn_of(first, sample), drawn_of(second, sample)
+    assert len(one ^ two) <= 4, "a record or two of the strata that changed"
+
+
+def test_a_unit_keeps_its_number_when_its_stratum_is_named_anew() -> None:
+    first, sample = file(), P.Sample(share=0.5, by=["job"])
+    renamed = first.with_columns(pl.col("job").replace({"a": "z", "b": "y"}))
+    assert drawn_of(first, sample) == drawn_of(renamed, sample)
+
+
+def test_a_smaller_sample_of_the_period_shows_nobody_that_the_larger_does_not() -> None:
+    frame = file()
+    small, large = (drawn_of(frame, P.Sample(share=share, by=["job"])) for share in (0.2, 0.5))
+    assert len(small - large) <= 4
+
+
+def test_a_number_and_its_text_are_one_id() -> None:
+    frame, sample = file().with_columns(pl.col("pid") - 5), P.Sample(share=0.4, by=["sex"])
+    as_number = drawn_of(frame, sample)
+    for kind in (pl.Int16, pl.Float64, pl.String):
+        drawn = drawn_of(frame.with_columns(pl.col("pid").cast(kind)), sample)
+        assert {int(float(v)) for v in drawn} == as_number
+    zeros = drawn_of(frame.with_columns(pl.format("0{}", "pid").alias("pid")), sample)
+    assert {int(v) for v in zeros} != as_number, "01 and 1 may be two persons"
+
+
 def test_two_noises_of_one_column_are_refused() -> None:
     people = flou.Microdata(file(), id="pid")
     for first, second in (

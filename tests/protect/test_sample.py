@@ -18,6 +18,7 @@ from flou.engine.method import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect import LocalSuppression, Recode, Sample
+from flou.protect.micro.sample import draw_sample
 
 K3 = flou.risk.KAnonymity(k=3, missing="category")
 
@@ -47,7 +48,6 @@ def test_everybody_has_the_same_chance_and_strata_their_share(share: float) -> N
         seen = Sample(share=share, by=["area", "sex"]).protect(data, secret=secret, period="2026").to_frame(reveal=True)
         drawn[seen["pid"].to_numpy()] += 1
         together += {0, 1} <= set(seen["pid"].to_list())
-        assert seen.height in (int(share * 97), int(share * 97) + 1)
         held = sizes.join(seen.group_by("area", "sex").len(), on=["area", "sex"], how="left", nulls_equal=True)
         exact = share * held["len"].to_numpy()
         counts = held["len_right"].fill_null(0).to_numpy()
@@ -56,6 +56,35 @@ def test_everybody_has_the_same_chance_and_strata_their_share(share: float) -> N
     assert (np.abs(drawn / 400 - share) < 5 * error).all()
     assert np.abs(drawn / 400 - share).max() / error > 0.05, "draws that never differ are no draws"
     assert abs(together / 400 - share**2) < 0.15, "two people are not drawn as one"
+
+
+@pytest.mark.parametrize("share", [0.5, 0.23])
+def test_a_stratum_is_a_simple_random_sample_of_its_own(share: float) -> None:
+    """Chances of one unit and of two, against counting: n/N, and n(n - 1)/N(N - 1) on average over n."""
+    rng, n_draws = np.random.default_rng(2), 20_000
+    strata = np.repeat([0, 1, 2], [1, 3, 9])
+    found = np.zeros((13, 13))
+    for _ in range(n_draws):
+        numbers = rng.integers(0, 2**64, 13, dtype=np.uint64)
+        drawn = draw_sample(strata, numbers, rng.uniform(size=13), share).astype(float)
+        found += np.outer(drawn, drawn)
+    found /= n_draws
+    for stratum, size in enumerate([1, 3, 9]):
+        low, up = np.floor(share * size), share * size - np.floor(share * size)
+        pair = ((1 - up) * low * (low - 1) + up * (low + 1) * low) / max(size * (size - 1), 1)
+        own = found[np.ix_(strata == stratum, strata == stratum)]
+        assert np.abs(np.diag(own) - share).max() < 0.02
+        assert np.abs(own[~np.eye(size, dtype=bool)] - pair).max(initial=0.0) < 0.02
+    assert np.abs(found[strata == 1][:, strata == 2] - share**2).max() < 0.02, "strata are independent"
+
+
+def test_a_sample_of_a_sample_is_drawn_by_other_numbers() -> None:
+    """With the same ones a unit alone in its stratum of the first would be drawn less often than the others."""
+    twice, once = (
+        set(flou.Plan(steps).protect(_people(1000), secret=1, period="2026").to_frame(reveal=True)["pid"])
+        for steps in ([Sample(share=0.5), Sample(share=0.5)], [Sample(share=0.25)])
+    )
+    assert len(twice & once) < 0.7 * len(once)
 
 
 def test_the_same_secret_draws_the_same_people() -> None:

@@ -98,6 +98,17 @@ class Draws:
             )
         return self._with("period", self._series.series, self._series.period, purpose)
 
+    def canonical(self, ids: NDArray[np.generic]) -> NDArray[np.int64]:
+        """Ids as whole numbers: 5, 5.0 and the text "5" are one id; any other text is its hash."""
+        if ids.dtype.kind in "iub":
+            return ids.astype(np.int64, copy=False)
+        held = ids.tolist()
+        whole = [_whole_number(v) for v in held]
+        out = keyed_hash(np.array([str(v) for v in held], dtype=object), self._key(-1))
+        places = [i for i, number in enumerate(whole) if number is not None]
+        out[places] = np.array([whole[i] for i in places], dtype=np.uint64)
+        return out.view(np.int64)
+
     def units(self, ids: NDArray[np.generic], *values: NDArray[np.generic]) -> NDArray[np.int64]:
         """Units as numbers to draw by, which change with any of their values: numbers, or texts.
 
@@ -155,6 +166,20 @@ class Draws:
     def order(self, ids: NDArray[np.generic], number: int = 0) -> NDArray[np.intp]:
         """A random order of the units."""
         return np.argsort(self.bits(ids, number), kind="stable")
+
+
+def _whole_number(value: object) -> int | None:
+    """The 64 bits of a whole number, or of a text that writes one as a machine would; None for anything else.
+
+    The text "05" is another id than "5": leading zeros tell two persons apart in some registers.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    elif isinstance(value, str):
+        digits = value.removeprefix("-")
+        written = digits.isascii() and digits.isdigit() and len(digits) < 20
+        value = int(value) if written and str(int(value)) == value else None
+    return value % 2**64 if isinstance(value, int) and -(2**63) <= value < 2**64 else None
 
 
 def _exact(part: object) -> str | int:

@@ -1,5 +1,7 @@
 """A stratified random sample (Djiriguian, Missègue & Ricroch 2022), drawn by a design that stays secret.
 
+Each unit has a lasting random number for the period (Ohlsson 1995), and the smallest numbers of a stratum are drawn:
+simple random sampling without replacement, in which a record that comes, goes or is corrected moves nobody else.
 Nobody knows who is in the sample, so a person who is alone in it need not be alone in the file that it was
 drawn from, the frame: classes of the frame protect as they did, and every promise made before is proven on
 the frame. Every unit has the same chance, so that weights tell no stratum; strata only make the sample resemble
@@ -13,6 +15,7 @@ from typing import Any, ClassVar
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
@@ -60,9 +63,10 @@ class Sample(Protection):
                 "A sample needs the role id: units known by their content alone get other numbers when one record of "
                 "the file is corrected, and the two samples together would show more people than either."
             )
-        own = draw.of_period("sample")
-        start = float(own.uniform(np.array([0]), 1)[0])
-        drawn = draw_sample(rows.strata(self.by), own.order(rows.ids), start, self.share)
+        # a sample of a sample has numbers of its own: those of the first are small among whom it drew
+        own = draw.of_period(f"sample {_n_frames(data)}")
+        units = own.canonical(rows.ids)
+        drawn = draw_sample(rows.strata(self.by), own.bits(units), own.uniform(units, 1), self.share)
         n = int(drawn.sum())
         if not n:
             raise DataError(f"A sample of {len(rows):,} records with this share is empty.")
@@ -106,16 +110,27 @@ _PERIODS = 5
 _DRAWN = f"{native.RESERVED}drawn"
 
 
-def draw_sample(strata: np.ndarray, order: np.ndarray, start: float, share: float) -> np.ndarray:
-    """Which units are drawn: each with the same chance, each stratum with its share of units or the next whole number.
+def _n_frames(data: Microdata) -> int:
+    """How many samples were drawn before."""
+    frame = data.kin.frame
+    return 0 if frame is None else 1 + _n_frames(frame)
 
-    Units stand stratum by stratum, at random within; walking along them, one is taken whenever the shares walked
-    over, from a random start, pass a whole number (systematic sampling of randomly ordered strata).
+
+def draw_sample(
+    strata: NDArray[np.int64], numbers: NDArray[np.uint64], starts: NDArray[np.float64], share: float
+) -> NDArray[np.bool_]:
+    """Which units are drawn: those with the smallest numbers of each stratum, its share of units or the next number.
+
+    The share is rounded at random, so that each unit has the chance `share`: up where the start of the unit with the
+    smallest number says so. Numbers and starts hang on the unit alone, so that a stratum hangs on its own units alone.
     """
-    line = order[np.argsort(strata[order], kind="stable")]
-    walked = np.floor(share * np.arange(len(line) + 1) + start)
+    line = np.lexsort((numbers, strata))
+    first = np.flatnonzero(np.diff(strata[line], prepend=-1))
+    sizes = np.diff(first, append=len(line))
+    wanted = np.floor(share * sizes + starts[line[first]])
+    place = np.arange(len(line)) - np.repeat(first, sizes)
     drawn = np.zeros(len(line), dtype=np.bool_)
-    drawn[line] = walked[1:] > walked[:-1]
+    drawn[line] = place < np.repeat(wanted, sizes)
     return drawn
 
 

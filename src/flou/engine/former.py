@@ -79,6 +79,15 @@ class FormerRelease:
         return None
 
 
+def carried_on(former: Mapping[str, Any] | None, reusable: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step drew with, and what it did not need this time: a stratum that comes back is drawn as it was."""
+    held = dict(former or {})
+    for name, own in reusable.items():
+        below = held.get(name)
+        held[name] = carried_on(below, own) if isinstance(below, Mapping) and isinstance(own, Mapping) else own
+    return held
+
+
 def parameters_of(steps: Sequence[Step], series: Series, former: FormerRelease | None) -> str:
     """What this release drew with, as the text of a file."""
     noisy = [s for s in steps if s.method.noises]

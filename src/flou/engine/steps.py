@@ -11,7 +11,7 @@ from typing import Any
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, listed
-from flou.engine.former import FormerRelease, notes_on_noise, require_one_noise
+from flou.engine.former import FormerRelease, carried_on, notes_on_noise, require_one_noise
 from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.method import Protection
 from flou.engine.progress import tell
@@ -106,7 +106,7 @@ def _one_step(
         random=draws.used or method.draws_from_system,
         seconds=time.perf_counter() - started,
         details=outcome.details,
-        reusable=outcome.reusable,
+        reusable=carried_on(draws.former, outcome.reusable),
         unit="records" if data_kind(before) == "microdata" else "cells",
     )
     return step, after, outcome.guarantees

@@ -10,7 +10,7 @@ largest. Nor does it keep signs, unless bounds are given.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -84,9 +84,10 @@ class AdditiveNoise(Protection):
             self._require_within(held)
         strata = rows.strata(self.by)
         names = stratum_names(rows.frame, self.by)
-        sizes = np.array([self._sizes(held, strata) for held in amounts])  # by column and stratum
-        sizes = self._former_sizes(sizes, names, draw)
-        noisy = self._noisy(rows, amounts, sizes, strata, draw)
+        own = np.array([self._sizes(held, strata) for held in amounts])  # by column and stratum
+        sizes = self._former_sizes(own, names, draw)
+        roots = self._roots(amounts, strata, names, draw)
+        noisy = self._noisy(rows, amounts, sizes, roots, strata, draw)
         new: dict[str, pl.Series] = {}
         notes, drawn = shared.notes(), {}
         for held, values, size in zip(amounts, noisy, sizes, strict=True):
@@ -100,8 +101,8 @@ class AdditiveNoise(Protection):
             notes += self._notes(held, settled, unit)
         released = rows.put_back(new, schema_of_new_numbers(data.schema, self.columns))
         outcome = self._outcome(rows, amounts, sizes, strata, new, released, notes, drawn)
-        kept = {c: dict(zip(names, size.tolist(), strict=True)) for c, size in zip(self.columns, sizes, strict=True)}
-        return replace(outcome, reusable={"sizes": kept})
+        kept = {c: _by_stratum(names, size) for c, size in zip(self.columns, sizes, strict=True)}
+        return replace(outcome, reusable={"sizes": kept, "roots": _by_stratum(names, roots)})
 
     def _former_sizes(self, sizes: Floats, names: list[str], draw: Draws) -> Floats:
         """The standard deviations of the release before this one, where it had them: same value, same noise."""
@@ -110,6 +111,22 @@ class AdditiveNoise(Protection):
             [[held.get(c, {}).get(name, s) for name, s in zip(names, size, strict=True)]
              for c, size in zip(self.columns, sizes, strict=True)]
         )  # fmt: skip
+
+    def _roots(self, amounts: list[Amounts], strata: NDArray[np.int64], names: list[str], draw: Draws) -> Floats:
+        """The root of the correlation matrix of each stratum, of the release before this one where it had one."""
+        k = len(amounts)
+        if self.kind == "uncorrelated":
+            return np.empty((len(names), 0, 0))
+        found, n = correlations([a.values for a in amounts], strata, len(names))
+        if (n <= k).any():
+            where = f" in {int((n <= k).sum()):,} of {len(n):,} strata" if self.by else ""
+            raise DataError(
+                f"Fewer than {k + 1} records have a value in all of {', '.join(self.columns)}{where}: too few for "
+                'their covariances. Use kind = "uncorrelated", fewer columns or fewer strata.'
+            )
+        held = (draw.former or {}).get("roots", {})
+        roots = [held[name] if name in held else root(matrix) for name, matrix in zip(names, found, strict=True)]
+        return np.array(roots, dtype=np.float64)
 
     def _sizes(self, held: Amounts, strata: NDArray[np.int64]) -> Floats:
         """The standard deviation of the noise in each stratum."""
@@ -124,7 +141,7 @@ class AdditiveNoise(Protection):
         return np.array([ten_digits(float(s)) for s in np.sqrt(self.share) * spread])
 
     def _noisy(
-        self, rows: Rows, amounts: list[Amounts], sizes: Floats, strata: NDArray[np.int64], draw: Draws
+        self, rows: Rows, amounts: list[Amounts], sizes: Floats, roots: Floats, strata: NDArray[np.int64], draw: Draws
     ) -> list[Floats]:
         if self.kind == "uncorrelated":
             noisy = []
@@ -135,14 +152,6 @@ class AdditiveNoise(Protection):
                 noisy.append(own.add_normal(a.values, scale, own.units(rows.ids, *held)))
             return noisy
         k = len(amounts)
-        found, n = correlations([a.values for a in amounts], strata, sizes.shape[1])
-        if (n <= k).any():
-            where = f" in {int((n <= k).sum()):,} of {len(n):,} strata" if self.by else ""
-            raise DataError(
-                f"Fewer than {k + 1} records have a value in all of {', '.join(self.columns)}{where}: too few for "
-                'their covariances. Use kind = "uncorrelated", fewer columns or fewer strata.'
-            )
-        roots = np.array([root(matrix) for matrix in found])
         # one value that changes draws the noise of all columns anew: what they share would tell of it otherwise
         own = draw.bound(*self.columns)
         scales = [s[strata] for s in sizes] + [roots[strata, j, m] for j in range(k) for m in range(j + 1)]
@@ -220,6 +229,11 @@ class AdditiveNoise(Protection):
             notes=tuple(notes),
             details={"sizes": {a.column: size for a, size in zip(amounts, sizes, strict=True)}},
         )
+
+
+def _by_stratum(names: list[str], held: Floats) -> dict[str, Any]:
+    """What the noise of each stratum was drawn with, as plain values."""
+    return {name: own.tolist() for name, own in zip(names, held, strict=True) if own.size and np.isfinite(own).all()}
 
 
 def _n_changed(before: pl.Series, after: pl.Series) -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,11 +31,12 @@ from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.result import unused
 from flou.engine.values import Proportion, codes_in, distinct, text_of
+from flou.protect.micro.former_matrix import MatrixRow, rows_of_stratum
 from flou.protect.micro.kept_input import Compared, KeptInput
 from flou.protect.micro.least_change import changed_enough, least_changed
 from flou.protect.micro.perturbable import require_perturbable, schema_of_perturbed
 from flou.protect.micro.rows import Rows, read_rows, stratum_names
-from flou.protect.micro.transition import Matrix, Transitions, invariant_matrix
+from flou.protect.micro.transition import Matrix, Transitions
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,7 +44,14 @@ Integers = NDArray[np.int64]
 #: A matrix has as many entries as the square of this.
 _MOST_VALUES = 2000
 _DEFAULT_STAY = 0.8
-_NO_FORMER = "{column}: the matrix of the former release does not fit these values; a new one was made and drawn by"
+_WIDENED = (
+    "{column}: {n_values} values are new since the former release; its matrix was widened by them and keeps "
+    "frequencies only nearly"
+)
+_ANEW = (
+    "{column}: so much is new since the former release that the matrix of {n_values} values was made anew, and what "
+    "did not change is drawn a second time"
+)
 
 
 @dataclass(frozen=True)
@@ -89,12 +98,13 @@ class Pram(Protection):
         what, column = type(self).__name__, self.column
         require_perturbable(data, (column,), what, self.by)
         rows = read_rows(data, [column, *self.by], what)
-        coded = self._coded(rows)
-        transitions, again = self._former_transitions(rows, coded, draw.former)
-        if transitions is None:
-            transitions = self._transitions(coded)
+        former = {name: MatrixRow.from_dict(row) for name, row in (draw.former or {}).get("rows", {}).items()}
+        coded = self._coded(rows, former)
+        names = self._row_names(rows, coded)
+        matrix, n_anew = self._matrix(coded, [former.get(name) for name in names])
+        transitions = self._transitions(coded, matrix)
         own = draw.bound(column)
-        units = own.units(rows.ids, *self._drawn_with(coded, transitions))
+        units = own.units(rows.ids, *self._drawn_with(coded, matrix))
         drawn = transitions.draw(coded.rows, coded.codes, own.uniform(units))
         new = _values_of(coded.values, drawn)
         chances = _chances_to_change(transitions, coded.olds)
@@ -115,12 +125,19 @@ class Pram(Protection):
                 "expected_share_changed": Proportion(float(chances @ coded.counts) / n),
                 "share_changed": Proportion(n_changed / n),
             },
-            notes=() if again or draw.former is None else (Note(_NO_FORMER, {"column": column}),),
+            notes=self._notes(names, former, n_anew) if draw.former is not None else (),
             details={"matrix": self._shown_matrix(rows, coded, transitions)},
-            reusable={"rows": self._reusable(rows, coded, transitions)},
+            reusable={"rows": {name: row.to_dict() for name, row in zip(names, matrix, strict=True)}},
         )
 
-    def _coded(self, rows: Rows) -> _Coded:
+    def _notes(self, names: list[str], former: Mapping[str, MatrixRow], n_anew: int) -> tuple[Note, ...]:
+        """What of the former release's matrices did not fit this file."""
+        n_new = 0 if self.matrix is not None else sum(name not in former for name in names)
+        if n_anew:
+            return (Note(_ANEW, {"column": self.column, "n_values": n_anew}, internal=True),)
+        return (Note(_WIDENED, {"column": self.column, "n_values": n_new}, internal=True),) if n_new else ()
+
+    def _coded(self, rows: Rows, former: Mapping[str, MatrixRow]) -> _Coded:
         """The column as codes; not-applicable codes that the matrix does not name stay as they are, like nulls."""
         held, data = rows.frame[self.column], rows.data
         dtype = data.frame.collect_schema()[self.column]
@@ -137,7 +154,8 @@ class Pram(Protection):
                 "made. Recode it first, or add noise if it is a number."
             )
         self._require_rows(data, drawn)
-        typed = _as_values(dtype, self._targets(), self.column)
+        named = [new for row in former.values() for new, _ in row.to if self.matrix is None]
+        typed = _as_values(dtype, list(dict.fromkeys([*self._targets(), *named])), self.column)
         values = pl.Series(self.column, [*drawn, *kept, *(v for v in typed if v not in observed)], dtype=held.dtype)
         codes = _codes_of(held, values)
         strata = rows.strata(self.by)
@@ -180,70 +198,49 @@ class Pram(Protection):
                 "modalities or give it a row, if it is no mistake."
             )
 
-    def _transitions(self, coded: _Coded) -> Transitions:
+    def _matrix(self, coded: _Coded, former: Sequence[MatrixRow | None]) -> tuple[list[MatrixRow], int]:
+        """The rows of the matrices, those of the former release where they fit, and how many could not be kept."""
+        values = [text_of(v) for v in coded.values.gather(coded.olds).to_list()]
         if self.matrix is not None:
-            place = {text_of(v): i for i, v in enumerate(coded.values.to_list())}
             given = dict(self.matrix)
-            texts = [text_of(v) for v in coded.values.gather(coded.olds).to_list()]
-            return Transitions.of(
-                [
-                    (
-                        np.array([place[new] for new, chance in given[old] if chance > 0]),
-                        np.array([chance for _, chance in given[old] if chance > 0]),
-                    )
-                    for old in texts
-                ]
-            )
-        edges = np.flatnonzero(np.diff(coded.strata, prepend=-1))
-        alone = int((np.diff(np.append(edges, len(coded.strata))) == 1).sum())
+            return [MatrixRow.of(given[old]) for old in values], 0
+        edges = np.append(np.flatnonzero(np.diff(coded.strata, prepend=-1)), len(coded.strata))
+        parts = [slice(first, last) for first, last in pairwise(edges.tolist())]
+        alone = sum(len(former[part]) == 1 and former[part][0] is None for part in parts)
         if alone:
-            where = f" in {alone:,} of {len(edges):,} strata" if self.by else ""
+            where = f" in {alone:,} of {len(parts):,} strata" if self.by else ""
             step = "Use fewer columns in by, or recode them." if self.by else "Leave the step out."
             raise DataError(f"The column {self.column!r} has only one value{where}, so nothing could change. {step}")
-        stay, rows = _DEFAULT_STAY if self.stay is None else self.stay, []
-        for part, counts in zip(np.split(coded.olds, edges[1:]), np.split(coded.counts, edges[1:]), strict=True):
-            rows += [(part, chances) for chances in invariant_matrix(counts, stay)]
-        return Transitions.of(rows)
+        stay, rows, n_anew = _DEFAULT_STAY if self.stay is None else self.stay, [], 0
+        for part in parts:
+            own, kept = rows_of_stratum(values[part], coded.counts[part], stay, former[part])
+            rows += own
+            n_anew += 0 if kept else sum(row is not None for row in former[part])
+        return rows, n_anew
+
+    def _transitions(self, coded: _Coded, matrix: Sequence[MatrixRow]) -> Transitions:
+        place = {text_of(v): i for i, v in enumerate(coded.values.to_list())}
+        return Transitions.of(
+            [
+                (
+                    np.array([place[new] for new, _ in row.to], dtype=np.int64),
+                    np.array([chance for _, chance in row.to]),
+                )
+                for row in matrix
+            ]
+        )
 
     def _row_names(self, rows: Rows, coded: _Coded) -> list[str]:
         """What each row of the matrices is called: its stratum and its value."""
         strata, values = stratum_names(rows.frame, self.by), [text_of(v) for v in coded.values.to_list()]
         return [json.dumps([strata[s], values[o]]) for s, o in zip(coded.strata, coded.olds, strict=True)]
 
-    def _reusable(self, rows: Rows, coded: _Coded, transitions: Transitions) -> dict[str, list[list[Any]]]:
-        """Each row of the matrices, as plain values."""
-        values = [text_of(v) for v in coded.values.to_list()]
-        found = {}
-        for number, name in enumerate(self._row_names(rows, coded)):
-            some = slice(transitions.starts[number], transitions.starts[number + 1])
-            pairs = zip(transitions.targets[some].tolist(), transitions.chances[some].tolist(), strict=True)
-            found[name] = [[values[target], chance] for target, chance in pairs]
-        return found
-
-    def _former_transitions(
-        self, rows: Rows, coded: _Coded, former: Mapping[str, Any] | None
-    ) -> tuple[Transitions | None, bool]:
-        """The matrices of the release before this one, if they have a row for every value and give no other."""
-        held = (former or {}).get("rows")
-        if held is None or self.matrix is not None:
-            return None, self.matrix is not None
-        place = {text_of(v): i for i, v in enumerate(coded.values.to_list())}
-        names = self._row_names(rows, coded)
-        if not all(name in held and all(value in place for value, _ in held[name]) for name in names):
-            return None, False
-        made = [
-            (np.array([place[v] for v, _ in held[name]], dtype=np.int64), np.array([c for _, c in held[name]]))
-            for name in names
-        ]
-        return Transitions.of(made), True
-
-    def _drawn_with(self, coded: _Coded, transitions: Transitions) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _drawn_with(self, coded: _Coded, matrix: Sequence[MatrixRow]) -> tuple[NDArray[Any], NDArray[Any]]:
         """What each record's draw hangs on: its value, and the row of the matrix that it is drawn by."""
         texts = np.array([text_of(v) for v in coded.values.to_list()], dtype=object)
-        rows = np.split(np.arange(len(transitions.targets)), transitions.starts[1:-1])
-        held = [repr([*zip(texts[transitions.targets[r]], transitions.chances[r].tolist(), strict=True)]) for r in rows]
         # a number stands for a text, so that few texts are hashed
-        return _numbers(texts)[coded.codes], _numbers(np.array(held, dtype=object))[coded.rows]
+        held = np.array([row.bound_to for row in matrix], dtype=object)
+        return _numbers(texts)[coded.codes], _numbers(held)[coded.rows]
 
     def _schema(self, data: Microdata, coded: _Coded) -> Schema:
         """Declared values stay valid, and those that the matrix adds are declared too."""

@@ -88,6 +88,22 @@ class Classes:
             )
         return found
 
+    def joined(self, values: Floats, least: int) -> Classes:
+        """The same classes, those with fewer than `least` of the values joined to the smaller of their neighbours."""
+        found = self
+        while True:
+            sizes = np.bincount(found.of(values), minlength=found.n)
+            if (sizes >= least).all():
+                return found
+            if found.n < 3:
+                raise DataError(
+                    f"{len(values):,} values are too few for two of the classes of the former release, which need "
+                    f"min_records = {least}. Take fewer strata, or leave out since and publish a new series."
+                )
+            i = int(np.argmin(sizes))
+            below = i == found.n - 1 or (i > 0 and sizes[i - 1] <= sizes[i + 1])
+            found = replace(found, edges=np.delete(found.edges, i if below else i + 1))
+
     def below(self, ceiling: float) -> Classes:
         """The same classes where values at or above a ceiling have one of their own."""
         # where the class was open its edge was only where draws ended, no bound between people

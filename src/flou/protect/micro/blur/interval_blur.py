@@ -30,14 +30,16 @@ from flou.engine.release import Change, Outcome
 from flou.engine.values import Proportion
 from flou.protect.micro.blur.blurring import Blurring
 from flou.protect.micro.blur.design import without_codes
+from flou.protect.micro.blur.former import FormerBlur
 from flou.protect.micro.blur.promises import blur_promises
 from flou.protect.micro.replaced import schema_of_new_values
-from flou.protect.micro.rows import Amounts, read_rows
+from flou.protect.micro.rows import Amounts, read_rows, stratum_names
 from flou.protect.micro.shared_amounts import SharedAmounts
 
 Floats = NDArray[np.float64]
 _EQUAL = "{column}: {equal} of the drawn values equal the original to the unit, by chance"
 _CLOSE = "{column}: {close} of the values lie within 1% of the original"
+_ANEW = "{column}: the former release has no classes and regression that fit all these records; some were blurred anew"
 Breaks = Annotated[tuple[Number | dt.date, ...], BeforeValidator(as_tuple)]
 
 
@@ -110,14 +112,16 @@ class IntervalBlur(Protection):
         self._check(data, held)
         covariates = without_codes(data, rows.frame.drop(self.column, *self.by, *shared.needed))
         blurred, parts = np.full(len(rows), np.nan), []
-        strata = rows.strata(self.by)
-        for number in range(int(strata.max(initial=0)) + 1):
+        strata, names = rows.strata(self.by), stratum_names(rows.frame, self.by)
+        former = (draw.former or {}).get("strata", {})
+        for number, name in enumerate(names):
             members = np.flatnonzero(strata == number)
-            part = Blurring.of(self, held.values[members], held.codes)
+            earlier = FormerBlur.from_dict(former[name]) if name in former else None
+            part = Blurring.of(self, held.values[members], held.codes, earlier)
             beside = covariates[members] if self.by else covariates
             # of the original only its class enters: two values of one class are drawn alike
-            own = draw.bound(self.column, part.classes.edges)
-            uniform = own.uniform(own.units(rows.ids[members], part.number))
+            own = draw.bound(self.column, part.bound_to.edges)
+            uniform = own.uniform(own.units(rows.ids[members], part.drawn_as))
             blurred[members] = part.draw(beside, held.values[members], uniform)
             parts.append(part)
         places = shared.places(rows, self.column, self.by)
@@ -127,9 +131,9 @@ class IntervalBlur(Protection):
         moved = before != 0
         equal = float((np.abs(after - before) <= self.unit / 2).mean())
         close = float((np.abs(after - before) <= 0.01 * np.abs(before))[moved].mean()) if moved.any() else 1.0
-        names = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
+        used = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
         text = "{column} is drawn anew within classes, given {covariates}"
-        if not names:
+        if not used:
             text = "{column} is drawn anew within classes; no other column explains it"
         return Outcome(
             rows.put_back({self.column: new}, schema_of_new_values(data, self.column, new)),
@@ -137,7 +141,7 @@ class IntervalBlur(Protection):
             changes=(Change(self.column, int((before != after).sum())),),
             figures={
                 "n_classes": sum(part.classes.n for part in parts),
-                "n_covariates": len(names),
+                "n_covariates": len(used),
                 "sigma": float(f"{max(part.sigma for part in parts):.6g}"),
                 "mean_deviation": float(f"{after.mean() / before.mean() - 1:.4g}") if before.mean() else None,
                 "close": float(f"{close:.4g}"),
@@ -145,12 +149,18 @@ class IntervalBlur(Protection):
                 "n_saturated": sum(int(part.full.sum()) for part in parts),
             },
             notes=(
-                Note(text, {"column": self.column, "covariates": ", ".join(names)}),
+                Note(text, {"column": self.column, "covariates": ", ".join(used)}),
                 Note(_EQUAL, {"column": self.column, "equal": Proportion(equal)}, internal=True),
                 Note(_CLOSE, {"column": self.column, "close": Proportion(close)}, internal=True),
+                *(
+                    ()
+                    if draw.former is None or all(p.as_before for p in parts)
+                    else (Note(_ANEW, {"column": self.column}),)
+                ),
                 *shared.notes(),
             ),
-            details={"covariates": names, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
+            details={"covariates": used, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
+            reusable={"strata": {name: part.kept().to_dict() for name, part in zip(names, parts, strict=True)}},
         )
 
     def _candidates(self, data: Microdata) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import polars as pl
 import pytest
 
 import flou
+from flou.engine.errors import DataError, PlanError
 from flou.engine.former import FormerRelease, parameters_of
+from flou.engine.method import Method
 from flou.engine.release import Release
 from flou.engine.series import Series
 from flou.engine.steps import carry_out
@@ -153,3 +157,83 @@ def test_a_regression_that_lacks_a_covariate_is_fitted_anew(tmp_path: Path) -> N
     second = released(file().drop("x"), P.IntervalBlur("y"), former_of(first, tmp_path))
     assert first.steps[0].edges == second.steps[0].edges
     assert "some were blurred anew" in str([str(note) for note in second.steps[0].notes])
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> FormerRelease:
+    """A former release with noise on x alone."""
+    return former_of(released(file(), P.AdditiveNoise("x")), tmp_path)
+
+
+def as_z(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.rename({"x": "z"})
+
+
+def test_a_renamed_column_is_refused_until_the_plan_links_it(first: FormerRelease) -> None:
+    """The attack: under another name unchanged values had a second draw, and nobody was told."""
+    with pytest.raises(DataError, match=r"'x'.*'z'.*renamed = \{ z = \"x\" \}"):
+        released(as_z(file()), P.AdditiveNoise("z"), first)
+
+
+def test_a_linked_column_is_drawn_by_its_old_name(first: FormerRelease, tmp_path: Path) -> None:
+    was = shown(released(file(), P.AdditiveNoise("x")))["x"]
+    linked = first.linked({"z": "x"})
+    second = released(as_z(next_file()), P.AdditiveNoise("z"), linked)
+    now = shown(second)["z"]
+    assert (was == now).filter(~pl.Series(CHANGED)).all()
+    third = released(as_z(next_file()), P.AdditiveNoise("z"), former_of(second, tmp_path, linked))
+    assert shown(third)["z"].equals(now), "the next release needs no link"
+
+
+@pytest.mark.parametrize("step", STEPS, ids=repr)
+def test_every_noise_can_be_linked(step: Any, tmp_path: Path) -> None:
+    one = released(file(), step)
+    names = {"x": "x2", "y": "y2", "job": "job2", "sex": "sex2", "age": "age2"}
+    table = json.loads(re.sub(r'"(x|y|job|sex|age)"', r'"\g<1>2"', json.dumps(step.to_table())))
+    linked = former_of(one, tmp_path).linked({new: old for old, new in names.items()})
+    two = released(next_file().rename(names), Method.from_table(table, "protect"), linked)
+    back = shown(two).rename({new: old for old, new in names.items()})
+    for column in step.touches:
+        same = (shown(one)[column] == back[column]) | (back["job"] == "e" if column == "job" else False)
+        assert same.filter(~pl.Series(CHANGED)).all()
+
+
+def test_a_column_that_lost_its_noise_is_refused_while_it_is_released(first: FormerRelease) -> None:
+    with pytest.raises(DataError, match="'x' had noise in the former release"):
+        released(file(), P.AdditiveNoise("y"), first.linked({"y": ""}))
+    left = released(file().drop("x"), P.AdditiveNoise("y"), first.linked({"y": ""}))
+    assert "x" not in left.data.columns
+
+
+def test_a_noise_that_pauses_goes_on_as_it_was(first: FormerRelease, tmp_path: Path) -> None:
+    paused = released(file().drop("x"), P.AdditiveNoise("y"), first.linked({"y": ""}))
+    both = former_of(paused, tmp_path, first)
+    again = released(next_file().drop("y"), P.AdditiveNoise("x"), both)
+    assert again.steps[0].reusable["sizes"] == {"x": first.steps[0]["reusable"]["sizes"]["x"]}
+
+
+def test_a_column_with_noise_for_the_first_time_is_named(first: FormerRelease) -> None:
+    plan = (P.AdditiveNoise("x"), P.AdditiveNoise("y"))
+    release = carry_out(plan, flou.Microdata(file(), id="pid"), SECRET, Series("s", "1"), first)
+    assert "y had no noise in the former release" in str([str(note) for note in release.steps[1].notes])
+
+
+def test_links_name_columns_of_the_former_release(first: FormerRelease) -> None:
+    with pytest.raises(DataError, match="noise on 'x', which this plan leaves out"):
+        released(as_z(file()), P.AdditiveNoise("z"), first.linked({"z": "xx"}))
+    with pytest.raises(PlanError, match="both"):
+        first.linked({"z": "x", "w": "x"})
+    with pytest.raises(DataError, match="goes by the name 'x'"):
+        released(file().with_columns(z="y"), P.AdditiveNoise(["x", "z"]), first.linked({"z": "x"}))
+
+
+def test_links_stand_in_the_plan_beside_since() -> None:
+    text = 'flou = 2\n[release]\nsince = "one"\nrenamed = { z = "x", w = "" }\n'
+    plan = flou.Plan.from_toml(text)
+    assert plan.release.renamed == {"z": "x", "w": ""}
+    assert flou.Plan.from_toml(plan.to_toml()) == plan
+    with pytest.raises(PlanError, match="renamed goes with since"):
+        flou.Plan.from_toml(text.replace('since = "one"\n', "")).protect(flou.Microdata(file(), id="pid"), secret=1)
+    for wrong in ('"x"', "{ z = 1 }", '["x"]'):
+        with pytest.raises(PlanError, match="renamed"):
+            flou.Plan.from_toml(f"flou = 2\n[release]\nrenamed = {wrong}\n")

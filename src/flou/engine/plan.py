@@ -184,13 +184,15 @@ class Plan:
     def former(self) -> FormerRelease | None:
         """The release before this one, where the plan names its folder."""
         if self.release.since is None:
+            if self.release.renamed:
+                raise PlanError("[release] renamed goes with since: it names columns of the former release.")
             return None
         folder = checked_path(self.folder / self.release.since, "since", PlanError)
         if not (any(s.noises for s in self.steps) or FormerRelease.is_in(folder)):
             return None  # a run of a former version: nothing was drawn that has to be drawn alike
         found = FormerRelease.load(folder)
         found.require_series(self.release)
-        return found
+        return found.linked(self.release.renamed)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Plan:
@@ -323,7 +325,7 @@ def _section(kind: type[S], table: object, name: str) -> S:
                 raise PlanError(f"[output] rows_per_part = {value!r} should be a whole number, 1 at least.")
         elif word == "formulas":
             require_formulas(value, PlanError)
-        elif not isinstance(value, str) or not value:
+        elif word != "renamed" and not (isinstance(value, str) and value):
             raise PlanError(f"[{name}] {word} = {value!r} should be a text that is not empty.")
     try:
         return kind(**{word: tuple(v) if word == "languages" else v for word, v in table.items()})

@@ -35,7 +35,15 @@ def plan_schema() -> dict[str, Any]:
         "data": source,
         "population": source,
         "secrets": _table({"file": string, "environment": string}, []),
-        "release": _table({"series": string, "period": string, "since": string}, []),
+        "release": _table(
+            {
+                "series": string,
+                "period": string,
+                "since": string,
+                "renamed": {"type": "object", "additionalProperties": string},
+            },
+            [],
+        ),
         "record_keys": _table({"stored": string}, ["stored"]),
         "tabulate": {"type": "array", "items": _tabulation()},
         "policy": {"type": "object"},

@@ -46,6 +46,8 @@ class Draws:
         self._used = [False]
         #: What the same step of a former release drew with, where the plan names one.
         self.former: Mapping[str, Any] | None = None
+        #: What columns were called when they were first drawn, where they have another name now.
+        self.names: Mapping[str, str] = {}
 
     @classmethod
     def of_attack(cls, secret: Secret, method: str, settings: str) -> Draws:
@@ -63,7 +65,12 @@ class Draws:
 
     def bound(self, *what: object) -> Draws:
         """Draws that hang on these, not on all parameters: columns, and the scale, matrix or classes that are used."""
-        return self._with(*self._purpose, *(_exact(part) for part in what))
+        named = [self.first_name(part) if isinstance(part, str) else part for part in what]
+        return self._with(*self._purpose, *(_exact(part) for part in named))
+
+    def first_name(self, column: str) -> str:
+        """What a column was called when it was first drawn in the series."""
+        return self.names.get(column, column)
 
     def lasting(self, purpose: str) -> Draws:
         """Draws that depend on the secret, the purpose and the unit alone.

@@ -6,7 +6,8 @@ not change is the same in each of its releases; samples are drawn for each perio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from flou.engine.errors import PlanError
 
@@ -18,6 +19,8 @@ class Series:
     series: str = ""
     period: str | None = None
     since: str | None = None
+    #: Columns that had another name in the release before, each with that name; an empty one says that it is new.
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("series", "period", "since"):
@@ -25,6 +28,12 @@ class Series:
             left_out = "" if name == "series" else None
             if held != left_out and not (isinstance(held, str) and held):
                 raise PlanError(f"[release] {name} = {held!r} should be a text that is not empty.")
+        texts = [*self.renamed, *self.renamed.values()] if isinstance(self.renamed, Mapping) else [None]
+        if not all(isinstance(text, str) for text in texts):
+            raise PlanError(
+                f"[release] renamed = {self.renamed!r} should say what columns were called in the former release: "
+                'renamed = { salary = "pay" }, or renamed = { salary = "" } for one that is new.'
+            )
 
 
 #: A release that stands alone.

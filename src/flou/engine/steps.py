@@ -12,6 +12,7 @@ from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, listed
 from flou.engine.former import FormerRelease, carried_on, notes_on_noise, require_one_noise
+from flou.engine.former_columns import require_linked
 from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.method import Protection
 from flou.engine.progress import tell
@@ -53,6 +54,9 @@ def carry_out(
     steps, promised = list(trail.steps), [(proof.guarantee, 0) for proof in trail.guarantees]
     #: What each step gave, to name the one that broke a promise of another.
     given: list[tuple[int, Protection, Any]] = []
+    noisy = [*(s.method for s in trail.steps), *methods]
+    if former is not None:
+        require_linked(former, noisy)
     for i, method in enumerate(methods):
         tell(f"protect: {method.name()}", i, len(methods))
         frame = current.kin.frame
@@ -61,7 +65,8 @@ def carry_out(
         draws = Draws(secret, method.name(), method.fingerprint(), series=series, again=again)
         with _named(len(steps) + 1, method, len(methods) == 1):
             require_one_noise(method, steps)
-            draws.former = former.of_step(method) if former is not None else None
+            if former is not None:
+                draws.former, draws.names = former.of_step(method), former.names
         step, current, guarantees = _one_step(method, current, len(steps) + 1, draws, alone=len(methods) == 1)
         step = replace(step, notes=(*step.notes, *notes_on_noise(method, former)))
         steps.append(step)
@@ -71,6 +76,8 @@ def carry_out(
         promised += [(g, len(steps)) for g in guarantees]
     tell("protect: verify", len(methods), len(methods))
     current = current.compacted()
+    if former is not None and data_kind(current) == "microdata":
+        require_linked(former, noisy, [c for c in current.columns if c not in current.schema.hidden])
     proofs = tuple(_proof(g, number, current, given) for g, number in promised)
     drawn: tuple[Origin, ...] = ("entropy",) if any(m.draws_from_system for m in methods) else ()
     origin = max(trail.secret_origin, secret.origin, *drawn, key=_TRUST.index)

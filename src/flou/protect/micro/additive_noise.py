@@ -101,14 +101,14 @@ class AdditiveNoise(Protection):
             notes += self._notes(held, settled, unit)
         released = rows.put_back(new, schema_of_new_numbers(data.schema, self.columns))
         outcome = self._outcome(rows, amounts, sizes, strata, new, released, notes, drawn)
-        kept = {c: _by_stratum(names, size) for c, size in zip(self.columns, sizes, strict=True)}
+        kept = {draw.first_name(c): _by_stratum(names, size) for c, size in zip(self.columns, sizes, strict=True)}
         return replace(outcome, reusable={"sizes": kept, "roots": _by_stratum(names, roots)})
 
     def _former_sizes(self, sizes: Floats, names: list[str], draw: Draws) -> Floats:
         """The standard deviations of the release before this one, where it had them: same value, same noise."""
         held = (draw.former or {}).get("sizes", {})
         return np.array(
-            [[held.get(c, {}).get(name, s) for name, s in zip(names, size, strict=True)]
+            [[held.get(draw.first_name(c), {}).get(name, s) for name, s in zip(names, size, strict=True)]
              for c, size in zip(self.columns, sizes, strict=True)]
         )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,10 @@ class FormerBlur:
 
     classes: Classes
     model: Model
+
+    def renamed(self, names: Mapping[str, str]) -> FormerBlur:
+        """The same with covariates called otherwise."""
+        return replace(self, model=replace(self.model, predictor=self.model.predictor.renamed(names)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

@@ -114,9 +114,10 @@ class IntervalBlur(Protection):
         blurred, parts = np.full(len(rows), np.nan), []
         strata, names = rows.strata(self.by), stratum_names(rows.frame, self.by)
         former = (draw.former or {}).get("strata", {})
+        now_called = {first: now for now, first in draw.names.items()}
         for number, name in enumerate(names):
             members = np.flatnonzero(strata == number)
-            earlier = FormerBlur.from_dict(former[name]) if name in former else None
+            earlier = FormerBlur.from_dict(former[name]).renamed(now_called) if name in former else None
             part = Blurring.of(self, held.values[members], held.codes, earlier)
             beside = covariates[members] if self.by else covariates
             # of the original only its class enters: two values of one class are drawn alike
@@ -160,7 +161,11 @@ class IntervalBlur(Protection):
                 *shared.notes(),
             ),
             details={"covariates": used, "edges": tuple(tuple(part.classes.edges.tolist()) for part in parts)},
-            reusable={"strata": {name: part.kept().to_dict() for name, part in zip(names, parts, strict=True)}},
+            reusable={
+                "strata": {
+                    name: part.kept().renamed(draw.names).to_dict() for name, part in zip(names, parts, strict=True)
+                }
+            },
         )
 
     def _candidates(self, data: Microdata) -> tuple[str, ...]:

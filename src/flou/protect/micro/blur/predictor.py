@@ -56,6 +56,12 @@ class Predictor:
         numeric = [c.name for c in covariates if c.dtype.is_numeric() or c.dtype.is_temporal()]
         return set(self.effects) <= set(covariates.columns) and set(self.slopes) <= set(numeric)
 
+    def renamed(self, names: Mapping[str, str]) -> Predictor:
+        """The same with covariates called otherwise."""
+        slopes = {names.get(name, name): held for name, held in self.slopes.items()}
+        effects = {names.get(name, name): held for name, held in self.effects.items()}
+        return Predictor(tuple(names.get(name, name) for name in self.covariates), self.constant, slopes, effects)
+
     def predict(self, covariates: pl.DataFrame) -> Floats:
         """x'γ of each record."""
         found = np.full(covariates.height, self.constant)

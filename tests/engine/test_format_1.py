@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import flou
+from flou.engine import toml
 from flou.engine.formats import FormatWarning
 from flou.engine.migrate import migrate
+from flou.engine.series import Series
 
 FILES = sorted((Path(__file__).parent / "format_1").glob("*.toml"))
 
@@ -54,6 +56,32 @@ def test_a_plan_with_a_sample_gets_its_period(tmp_path: Path) -> None:
     path.write_text("flou = 1\n[columns.a]\n")
     with pytest.raises(flou.FlouError, match="--period"):
         migrate(path, period="2026")
+
+
+@pytest.mark.parametrize("period", ['20"26', "20\\26", "20\n26", " 2026 ", "\x7f", "été"])
+def test_a_period_is_written_as_it_is(period: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text('flou = 1\n[[protect]]\nmethod = "sample"\n')
+    migrate(path, period=period)
+    assert flou.Plan.load(path).release.period == period.strip()
+
+
+@pytest.mark.parametrize("period", ["", " ", "\t\n", "\udcff"])
+def test_a_period_that_says_nothing_is_refused(period: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(before := 'flou = 1\n[[protect]]\nmethod = "sample"\n')
+    with pytest.raises(flou.FlouError, match=r"period = .* should be a text"):
+        migrate(path, period=period)
+    assert path.read_text() == before
+
+
+def test_blanks_around_a_series_or_period_make_no_other_one() -> None:
+    assert Series(" pay ", "2026\t") == Series("pay", "2026")
+    for wrong in ({"series": " "}, {"period": " "}, {"since": " "}, {"period": 2026}):
+        with pytest.raises(flou.FlouError, match="should be a text"):
+            Series(**wrong)
+        with pytest.raises(flou.FlouError, match="should be a text"):
+            flou.Plan.from_toml(f"flou = 2\n[release]\n{toml.write(wrong).splitlines()[1]}\n")
 
 
 @pytest.mark.parametrize(

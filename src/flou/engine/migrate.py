@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from flou.engine import toml
 from flou.engine.errors import PlanError
 from flou.engine.formats import changed_meanings, rewritten
 from flou.engine.output import PUBLIC, checked_path, written_whole
 from flou.engine.parsing import Unparsable, parsed_toml
+from flou.engine.series import Series
 from flou.engine.toml import FORMAT
 
 
@@ -34,7 +36,8 @@ def migrate(path: str | Path, *, period: str | None = None) -> list[str]:
     if period is not None:
         if kind != "plan" or "release" in table:
             raise PlanError("--period is for a plan without a section [release].")
-        made = made.rstrip("\n") + f'\n\n[release]\nperiod = "{period}"\n'
+        section = toml.write({"release": {"period": Series(period=period).period}})
+        made = made.rstrip("\n") + "\n" + section.removeprefix(f"flou = {FORMAT}\n")
         changed = [meaning for meaning in changed if "needs a period" not in meaning]
     if parsed_toml(made).get("flou") != FORMAT:
         raise PlanError(f"The line of the format in {str(path)!r} was not found: write `flou = {FORMAT}` yourself.")

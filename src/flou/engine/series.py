@@ -25,15 +25,23 @@ class Series:
     def __post_init__(self) -> None:
         for name in ("series", "period", "since"):
             held = getattr(self, name)
-            left_out = "" if name == "series" else None
-            if held != left_out and not (isinstance(held, str) and held):
+            if held == ("" if name == "series" else None):
+                continue
+            if not isinstance(held, str) or not held.strip() or not _is_writable(held):
                 raise PlanError(f"[release] {name} = {held!r} should be a text that is not empty.")
+            if name != "since":  # blanks around a name make no other series
+                object.__setattr__(self, name, held.strip())
         texts = [*self.renamed, *self.renamed.values()] if isinstance(self.renamed, Mapping) else [None]
         if not all(isinstance(text, str) for text in texts):
             raise PlanError(
                 f"[release] renamed = {self.renamed!r} should say what columns were called in the former release: "
                 'renamed = { salary = "pay" }, or renamed = { salary = "" } for one that is new.'
             )
+
+
+def _is_writable(text: str) -> bool:
+    """Whether a text can stand in a file: half a character, as a terminal may pass it, cannot."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 #: A release that stands alone.

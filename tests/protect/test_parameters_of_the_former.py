@@ -159,6 +159,29 @@ def test_a_regression_that_lacks_a_covariate_is_fitted_anew(tmp_path: Path) -> N
     assert "some were blurred anew" in str([str(note) for note in second.steps[0].notes])
 
 
+HOUSEHOLD_STEPS = [
+    P.AdditiveNoise("x", by="sex"),
+    P.AdditiveNoise(["x", "y"], kind="correlated"),
+    P.MultiplicativeNoise("x"),
+    P.IntervalBlur("x", given=["job"]),
+]
+
+
+@pytest.mark.parametrize("step", HOUSEHOLD_STEPS, ids=repr)
+def test_a_household_keeps_its_amount_when_its_first_member_leaves(step: Any, tmp_path: Path) -> None:
+    """The attack: an amount that did not change had a second draw, whose mean with the first has less noise."""
+    homes = file(400).rename({"pid": "home"})
+    members = pl.concat([homes.with_columns(pid=pl.col("home") + 1_000 * i) for i in (2, 0, 1)])
+    stayed = members.filter(pl.col("pid") >= pl.when(pl.col("home") % 2 == 0).then(1_000).otherwise(0))
+    roles: dict[str, Any] = {"id": "pid", "household": "home"}
+    first = carry_out((step,), flou.Microdata(members, **roles), SECRET, Series("s", "1"))
+    kept = former_of(first, tmp_path)
+    second = carry_out((step,), flou.Microdata(stayed, **roles), SECRET, Series("s", "1"), kept)
+    both = first.to_frame(reveal=True).join(second.to_frame(reveal=True), on="pid")
+    assert both.height == 1_000
+    assert all(both[column].equals(both[f"{column}_right"].alias(column)) for column in step.touches)
+
+
 @pytest.fixture
 def first(tmp_path: Path) -> FormerRelease:
     """A former release with noise on x alone."""

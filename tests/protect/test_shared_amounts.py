@@ -77,6 +77,16 @@ def test_additive_noise_is_drawn_once_also_within_strata_and_for_several_columns
             assert (shown[column] != data.to_frame()[column]).mean() > 0.9
 
 
+def test_people_without_a_household_are_drawn_by_themselves() -> None:
+    frame = households().to_frame().with_columns(hid=pl.when(pl.col("hid") % 10 > 0).then("hid"))
+    shown = P.MultiplicativeNoise("income").protect(
+        flou.Microdata(frame, keys=["age"], id="pid", household="hid"), secret=SECRET
+    )
+    beside = shown.data.to_frame(reveal=True).join(frame.select("pid", was="income"), on="pid")
+    alone = beside.filter(pl.col("hid").is_null()).with_columns(factor=pl.col("income") / pl.col("was"))
+    assert alone["factor"].n_unique() == alone.height
+
+
 def test_personal_amounts_are_drawn_for_each_person() -> None:
     data = households()
     release = P.MultiplicativeNoise(["income", "wage"], share=0.3).protect(data, secret=SECRET)

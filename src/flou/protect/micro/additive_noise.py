@@ -87,7 +87,7 @@ class AdditiveNoise(Protection):
         own = np.array([self._sizes(held, strata) for held in amounts])  # by column and stratum
         sizes = self._former_sizes(own, names, draw)
         roots = self._roots(amounts, strata, names, draw)
-        noisy = self._noisy(rows, amounts, sizes, roots, strata, draw)
+        noisy = self._noisy(rows, shared, amounts, sizes, roots, strata, draw)
         new: dict[str, pl.Series] = {}
         notes, drawn = shared.notes(), {}
         for held, values, size in zip(amounts, noisy, sizes, strict=True):
@@ -141,7 +141,14 @@ class AdditiveNoise(Protection):
         return np.array([ten_digits(float(s)) for s in np.sqrt(self.share) * spread])
 
     def _noisy(
-        self, rows: Rows, amounts: list[Amounts], sizes: Floats, roots: Floats, strata: NDArray[np.int64], draw: Draws
+        self,
+        rows: Rows,
+        shared: SharedAmounts,
+        amounts: list[Amounts],
+        sizes: Floats,
+        roots: Floats,
+        strata: NDArray[np.int64],
+        draw: Draws,
     ) -> list[Floats]:
         if self.kind == "uncorrelated":
             noisy = []
@@ -149,13 +156,13 @@ class AdditiveNoise(Protection):
                 scale = float(size[0]) if len(size) == 1 else size[strata]
                 own = draw.bound(a.column, scale if len(size) == 1 else "by stratum")
                 held = [a.values] if len(size) == 1 else [a.values, size[strata]]
-                noisy.append(own.add_normal(a.values, scale, own.units(rows.ids, *held)))
+                noisy.append(own.add_normal(a.values, scale, shared.units(own, rows, [a.column], *held)))
             return noisy
         k = len(amounts)
         # one value that changes draws the noise of all columns anew: what they share would tell of it otherwise
         own = draw.bound(*self.columns)
         scales = [s[strata] for s in sizes] + [roots[strata, j, m] for j in range(k) for m in range(j + 1)]
-        units = own.units(rows.ids, *(a.values for a in amounts), *scales)
+        units = shared.units(own, rows, self.columns, *(a.values for a in amounts), *scales)
         normals = [own.normal(units, number) for number in range(k)]
         noise = [sum(roots[strata, j, m] * normals[m] for m in range(j + 1)) for j in range(k)]
         return [a.values + sizes[j][strata] * noise[j] for j, a in enumerate(amounts)]

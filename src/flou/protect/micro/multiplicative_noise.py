@@ -65,7 +65,7 @@ class MultiplicativeNoise(Protection):
             unit = unit_of(held, self.unit)
             proven = self._proven(held, unit)
             own = draw.bound(column, s)
-            factors = np.exp(s * own.normal(own.units(rows.ids, held.values)) - 0.5 * s * s)
+            factors = np.exp(s * own.normal(shared.units(own, rows, [column], held.values)) - 0.5 * s * s)
             settled = settle(data, held, held.values * factors, unit, None, None)
             places = shared.places(rows, column)
             settled = settled if places is None else settled[places]

@@ -17,6 +17,7 @@ from flou.describe.household_amounts import household_amounts, suspected_amounts
 from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.note import Note
+from flou.engine.randomness import Draws
 from flou.protect.micro.rows import Rows
 
 _PLACE = f"{native.RESERVED}place"
@@ -51,6 +52,28 @@ class SharedAmounts:
         first = pl.col(_PLACE).min().over(self.household, column, *by)
         alone = pl.col(self.household).is_null()
         return held.select(pl.when(alone).then(_PLACE).otherwise(first)).to_series().to_numpy().astype(np.intp)
+
+    def units(
+        self,
+        own: Draws,
+        rows: Rows,
+        columns: Sequence[str],
+        *values: NDArray[np.generic],
+        some: NDArray[np.intp] | slice = slice(None),
+    ) -> NDArray[np.int64]:
+        """Units to draw these columns by: households where they share all of them, so that members may come and go.
+
+        `values` are those of `some` of the rows.
+        """
+        persons = own.units(rows.ids[some], *values)
+        if not set(columns) <= set(self.columns):
+            return persons
+        held = rows.frame[self.household][some]
+        known = held.is_not_null().to_numpy()
+        homes = own.canonical(held.drop_nulls().to_numpy())
+        units = persons.copy()
+        units[known] = own.bound("household").units(homes, *(value[known] for value in values))
+        return units
 
     def notes(self) -> list[Note]:
         """What is to be said of these columns."""

@@ -122,7 +122,7 @@ class IntervalBlur(Protection):
             beside = covariates[members] if self.by else covariates
             # of the original only its class enters: two values of one class are drawn alike
             own = draw.bound(self.column, part.bound_to.edges)
-            uniform = own.uniform(own.units(rows.ids[members], part.drawn_as))
+            uniform = own.uniform(shared.units(own, rows, [self.column], part.drawn_as, some=members))
             blurred[members] = part.draw(beside, held.values[members], uniform)
             parts.append(part)
         places = shared.places(rows, self.column, self.by)

@@ -324,7 +324,7 @@ def test_the_example_at_a_small_size(small_run: Path) -> None:
     assert found["l_diversity", "frame"]["value"] == 0
     released = flou.read(out / "public" / "data.parquet").collect()
     frame = found["k_anonymity", "frame"]["figures"]["n_records"]
-    assert abs(released.n_records - frame / 2) < 1
+    assert abs(released.n_records - frame / 2) < 10, "each stratum is rounded by itself"
     assert released.to_frame()["weight"].sum() == pytest.approx(frame, rel=1e-6)
     assert "pid" not in released.columns
     assert set(released.to_frame()["department"].drop_nulls().str.head(1)) & {"R"}

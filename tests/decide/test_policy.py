@@ -197,7 +197,7 @@ def test_a_table_is_judged_by_what_its_counts_give_away() -> None:
     frame = pl.DataFrame(
         {"id": range(300), "a": [str(i % 70) for i in range(300)], "b": [str(i % 4) for i in range(300)]}
     )
-    keyed = flou.record_keys(flou.Microdata(frame, id="id"), secret=flou.Secret(bytes(range(32))))
+    keyed = flou.record_keys(flou.Microdata(frame, id="id", keys=["a", "b"]), secret=flou.Secret(bytes(range(32))))
     table = keyed.tabulate(["a", "b"])
     measure = flou.risk.CountInference(s=3)
     rule = {"method": "count_inference", "settings": {"s": 3}, "at_most": {"release": 0.99}}

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from flou.decide.inferred import inferred
-from flou.decide.published import not_for_release, released_records
+from flou.decide.published import not_for_release, released_records, released_tables
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.table.table import Table
@@ -124,7 +124,8 @@ class Policy(Parameters):
         if records and not any(self._asks_something(rule, measured, sampled) for rule in self.rules):
             note = Note("no rule on the risk was judged that a file could fail: rules on what is lost protect nobody")
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
-        reasons += [Reason(Decision.WITHHOLD, note, public, {}) for note, public in not_for_release(records)]
+        leaving = [*records, *released_tables(results)]
+        reasons += [Reason(Decision.WITHHOLD, note, public, {}) for note, public in not_for_release(leaving)]
         reasons += inferred(self.rules, results)
         reasons.sort(key=lambda r: -r.decision)
         judged = tuple(r.data for r in results if (isinstance(r, Release) or _is_risk(r)) and r.data.released)

@@ -40,7 +40,7 @@ NOTHING = pl.DataFrame({"cell": [], "by": []})
 def firms(**more: Any) -> flou.Microdata:
     rows = [(r, d, s, amount) for r, d, s, amounts in FIRMS for amount in amounts]
     frame = pl.DataFrame(rows, schema=["region", "department", "sector", "turnover"], orient="row")
-    return flou.Microdata(frame, keys=["region", "department", "sector"], **more)
+    return flou.Microdata(frame, keys=["region", "department", "sector"], others=["turnover"], **more)
 
 
 def true_table(*, cells: Any = "occupied", value: str | None = "turnover", **more: Any) -> flou.Table:

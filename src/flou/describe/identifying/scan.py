@@ -12,12 +12,9 @@ import narwhals as nw
 import polars as pl
 
 from flou.describe.identifying.column_names import identifier_in_name, names_birth
-from flou.describe.identifying.value_patterns import in_numbers, in_texts
+from flou.describe.identifying.value_patterns import in_numbers, in_texts, may_number
 from flou.describe.microdata import Microdata
 from flou.engine import native
-
-#: Whole numbers from here on can be national numbers, or number the records.
-_LONG = 10**8
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def _distinct(data: Microdata, column: str, values: nw.Expr) -> pl.DataFrame:
 
 
 def _may_number(data: Microdata, column: str) -> bool:
-    """Whether whole numbers are long, or as many as there are records: only then is each of them looked at."""
+    """Whether a column holds whole numbers that are worth looking at one by one; asked of the engine, by figures."""
     held = nw.col(column)
     figures = [
         held.max().alias("high"),
@@ -81,4 +78,4 @@ def _may_number(data: Microdata, column: str) -> bool:
     row = native.collect(data.frame.select(*figures)).row(0, named=True)
     if not row["there"] or row.get("broken") or not 0 <= row["low"] <= row["high"] < 2.0**63:
         return False
-    return bool(row["high"] >= _LONG or row["n"] >= row["there"])
+    return may_number(row["high"], row["n"], row["there"])

@@ -27,6 +27,8 @@ _MIN_DISTINCT, _MIN_SHARE = 5, 0.5
 _BY_CHANCE = 0.1
 #: A check digit that one number in ten passes needs more of them.
 _MIN_CHECKED = 20
+#: Whole numbers from here on can be national numbers, or number the records.
+_LONG = 10**8
 #: As many values are looked at one by one.
 _LOOKED_AT = 1_000
 #: A text of so many words is free text where it stands in few records.
@@ -48,6 +50,11 @@ def in_texts(values: pl.DataFrame, *, listed: bool) -> list[str]:
     if free.height >= _MIN_FREE and int(free["n"].sum()) <= _FEW * free.height:
         found.append("free text")
     return found
+
+
+def may_number(high: float, n_distinct: int, n: int) -> bool:
+    """Whether whole numbers are long, or as many as there are records: only then is each of them looked at."""
+    return high >= _LONG or n_distinct >= n
 
 
 def in_numbers(values: pl.DataFrame) -> list[str]:

@@ -94,6 +94,8 @@ def told_of(table: Table) -> dict[str, Any]:
         for column in dim.columns:
             shown[column] = set(dim.labels[column].to_list()) - {dim.total}
     columns = {*shown, *(column.rpartition("@")[0] for column in shown), table.weight_name or ""}
+    if table.published_values is not None:
+        columns.add(table.value_name or "")
     told: dict[str, Any] = {}
     if table.schema is not None:
         told["schema"] = schema_of_values(table.schema, columns, shown)

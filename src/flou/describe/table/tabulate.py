@@ -87,6 +87,7 @@ def _tabulated(data: Microdata, specs: Sequence[TableRequest]) -> list[Table]:
     made: dict[int, Table] = {}
     # tables that are published together are read together: a rule may tie a column of one to a column of another
     shown = {column for spec in specs for dim in spec.dims for column in dim.columns}
+    shown |= {spec.value for spec in specs if spec.value is not None}
     schema = data.schema.without({*data.columns, *data.schema.declared} - shown)
     alike: dict[tuple[Any, ...], list[int]] = {}
     for i, spec in enumerate(specs):

@@ -269,12 +269,12 @@ def test_a_figure_that_the_method_does_not_have() -> None:
 
 
 def test_what_was_measured_before_protection_releases_nothing(people: flou.Microdata) -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 0.999})])
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 0.5})])
     assert policy.judge(K(k=2).measure(people)).decision is Decision.WITHHOLD
 
 
 def test_a_test_seed_releases_nothing(people: flou.Microdata) -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 0.999})])
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 0.5})])
     release = flou.Plan([]).protect(people, secret=7)
     assert policy.judge(K(k=2).measure(release)).decision is Decision.WITHHOLD
     again = flou.Plan([]).protect(release, secret=SECRET)
@@ -282,6 +282,6 @@ def test_a_test_seed_releases_nothing(people: flou.Microdata) -> None:
 
 
 def test_a_test_seed_cannot_be_left_out_of_the_judgement(people: flou.Microdata) -> None:
-    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 0.999})])
+    policy = flou.Policy(rules=[Rule(method="k_anonymity", settings={"k": 2}, at_most={"release": 0.5})])
     release = flou.Plan([]).protect(people, secret=7)
     assert policy.judge(K(k=2).measure(release.data)).decision is Decision.WITHHOLD

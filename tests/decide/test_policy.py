@@ -73,7 +73,7 @@ def test_what_was_not_measured_on_the_release_withholds() -> None:
 
 
 def test_settings_must_match() -> None:
-    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 5}, "at_most": {"release": 0.999}}])
+    policy = flou.Policy(rules=[{"method": "k_anonymity", "settings": {"k": 5}, "at_most": {"release": 0.5}}])
     assert policy.judge(_after(0, k=2)).decision is Decision.WITHHOLD
     assert policy.judge(_after(0, k=5)).decision is Decision.RELEASE
 

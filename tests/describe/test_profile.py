@@ -48,7 +48,7 @@ min_count = 1
 [[policy.rule]]
 method = "k_anonymity"
 settings = { k = 2 }
-at_most = { release = 0.999 }
+at_most = { release = 0.5 }
 [output]
 format = "csv"
 languages = ["en", "fr"]

@@ -300,7 +300,7 @@ def small_example(folder: Path) -> Path:
     text = policy.read_text().replace("release = 0.01, review = 0.02", "release = 0.2, review = 0.3")
     for bounds in ("release = 0.05, review = 0.1 ", "release = 0.1, review = 0.15", "release = 0.15, review = 0.3"):
         assert bounds in text
-        text = text.replace(bounds, "release = 0.9, review = 1.0 ")
+        text = text.replace(bounds, "release = 0.5, review = 1.0 ")
     policy.write_text(text)
     return plan
 

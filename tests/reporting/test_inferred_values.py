@@ -13,7 +13,7 @@ from flou.engine.release import Release
 HEADING = {"en": "What the release tells of hidden values", "fr": "Ce que le fichier diffusé révèle"}
 K3 = flou.risk.KAnonymity(k=3, missing="category")
 POLICY = flou.Policy(
-    rules=[Rule(method="k_anonymity", settings={"k": 3, "missing": "category"}, at_most={"release": 0.999})]
+    rules=[Rule(method="k_anonymity", settings={"k": 3, "missing": "category"}, at_most={"release": 0.5})]
 )
 
 

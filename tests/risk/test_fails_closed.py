@@ -163,7 +163,7 @@ def test_the_public_report_shows_no_small_count_under_another_name() -> None:
         R.PopulationUniqueness().measure(release),
         R.PoissonRisk().measure(release),
     ]
-    rule = {"method": "global_risk", "settings": {"k": 3}, "at_most": {"release": 0.999}}
+    rule = {"method": "global_risk", "settings": {"k": 3}, "at_most": {"release": 0.5}}
     verdict = flou.Policy(rules=[rule], min_count=3).judge(*results, release)
     report = flou.Report(data, release, results=results, verdict=verdict)
     public, internal = report.html(audience="public"), report.html()

@@ -122,7 +122,10 @@ class Policy(Parameters):
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
         records = released_records(results)
         if records and not any(self._asks_something(rule, measured, sampled) for rule in self.rules):
-            note = Note("no rule on the risk was judged that a file could fail: rules on what is lost protect nobody")
+            note = Note(
+                "no rule on the risk was judged that asks for something: a bound that lets more than half of the "
+                "records be at risk protects nobody, nor do rules on what is lost"
+            )
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
         leaving = [*records, *released_tables(results)]
         reasons += [Reason(Decision.WITHHOLD, note, public, {}) for note, public in not_for_release(leaving)]

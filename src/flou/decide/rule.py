@@ -6,7 +6,6 @@ withheld. The rule says with which parameters the method must have been run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -16,11 +15,11 @@ from pydantic.fields import FieldInfo
 from flou.decide.verdict import Decision
 from flou.engine import registry
 from flou.engine.errors import ParameterError, did_you_mean
-from flou.engine.method import Method, RiskMeasure, Safe
+from flou.engine.method import Method, RiskMeasure
 from flou.engine.parameters import Parameters
 from flou.engine.result import Result
 from flou.engine.sense import STRICT
-from flou.engine.values import Proportion, plain_lists
+from flou.engine.values import plain_lists
 
 
 class Bounds(Parameters):
@@ -152,13 +151,14 @@ class Rule(Parameters):
         return self._found.safe_direction(self.figure) in ("low", "high")
 
     def could_fail(self, result: Result) -> bool:
-        """Whether the figure measures a risk, and some file would not be released by this rule."""
-        found, safe = self._found, self._found.safe_direction(self.figure)
-        if safe is None or not self.bounds_risk:
+        """Whether the figure measures a risk, and the rule asks for more than the worst files give."""
+        found, figure, bounds = self._found, self._found.risk_figure(self.figure), self.at_most or self.at_least
+        assert bounds is not None
+        if figure is None or (self.figure == "value" and result.value_kind != "share"):
             return False
         if issubclass(found, RiskMeasure) and self.figure in found.flag_figures and found.flags_nobody(result.settings):
             return False
-        return self.decide(_worst(result, self.figure, safe)) is not Decision.RELEASE
+        return figure.asks(bounds.release, result.figures)
 
     @property
     def in_wildcards(self) -> bool:
@@ -209,15 +209,3 @@ def _typed(field: FieldInfo, value: object) -> Any:
     wanted: Any = Annotated[field.annotation, field]
     adapter: TypeAdapter[Any] = TypeAdapter(wanted)
     return adapter.dump_python(adapter.validate_python(value, strict=True))
-
-
-def _worst(result: Result, figure: str, safe: Safe) -> float:
-    """The worst that a figure can be: every record at risk, certainly; the smallest class is one record."""
-    if safe == "high":
-        return 1.0 if figure in ("k", "l") else 0.0
-    share = result.value_kind == "share" if figure == "value" else isinstance(result.figures.get(figure), Proportion)
-    if share or figure in ("highest", "mean", "success"):
-        return 1.0
-    records = result.figures.get("n_records")
-    counts = figure.startswith("n_") or figure == "expected"
-    return float(records) if counts and isinstance(records, int) else math.inf

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from flou.engine import native, registry
 from flou.engine.errors import DataError
-from flou.engine.method import Method, Safe
+from flou.engine.method import Method
 from flou.engine.owners import Owners
 from flou.engine.randomness import Draws
 from flou.engine.result import Interval, Result
+from flou.engine.risk_figure import SHARE, Safe, count_of
 from flou.engine.secret import Secret
 
 
@@ -58,7 +59,7 @@ class Attack(Method):
 
     stage: ClassVar[registry.Stage] = "attack"
     safe: ClassVar[Mapping[str, Safe]] = {
-        "value": "low", "rate": "low", "n_successes": "low", "lift": "low",
+        "value": SHARE, "rate": SHARE, "n_successes": count_of("n_attempts"), "lift": "low",
         "n_attempts": "either", "control": "either", "baseline": "either", "lift_over": "either",
     }  # fmt: skip
     #: What an attack on tables is scored by: the tables as they were made, or the records that they were made of.

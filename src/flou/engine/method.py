@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
@@ -24,6 +23,7 @@ from flou.engine.parameters import Parameters, as_tuple, is_secret
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release
 from flou.engine.result import MeasuredOn, Result, RiskResult
+from flou.engine.risk_figure import SHARE, RiskFigure, Safe, Vacuous, Way, asks_nothing, count_of, declared
 from flou.engine.secret import Secret
 from flou.engine.sense import STRICT, Missing
 from flou.engine.series import Series
@@ -31,10 +31,6 @@ from flou.engine.several_rows import COUNTED_BY_PERSON, refuse_several_rows
 from flou.engine.values import plain_lists
 
 R = TypeVar("R", bound=RiskResult)
-#: Direction in which a figure is safe; "either" if it does not measure risk, such as a number of records.
-Safe = Literal["low", "high", "either"]
-#: Where a parameter asks for nothing: at a value and below, or at it and above.
-Vacuous = tuple[Literal["<=", ">="], float]
 
 
 class Method(Parameters):
@@ -46,8 +42,8 @@ class Method(Parameters):
     reference: ClassVar[str] = ""
     #: Short name for people, in English; translated by the report.
     title: ClassVar[str] = ""
-    #: Direction in which each figure of its results is safe. A policy rule can bound a figure in this direction
-    #: only, and cannot use a figure that is not declared. `*` at the end of a name stands for any ending.
+    #: Direction in which each figure of its results is safe, the only one in which a policy rule can bound it; a
+    #: `RiskFigure` says besides which bounds count as a rule on the risk. `*` at the end stands for any ending.
     safe: ClassVar[Mapping[str, Safe]] = {}
     #: Parameters that name a file to read, which is found beside the plan.
     reads: ClassVar[tuple[str, ...]] = ()
@@ -65,9 +61,14 @@ class Method(Parameters):
         return registry.method_name(cls.__name__)
 
     @classmethod
-    def safe_direction(cls, figure: str) -> Safe | None:
+    def safe_direction(cls, figure: str) -> Way | None:
         """Direction in which a figure is safe; None if the method does not declare the figure."""
-        return next((way for name, way in cls.safe.items() if fnmatchcase(figure, name)), None)
+        return found.way if isinstance(found := declared(cls.safe, figure), RiskFigure) else found
+
+    @classmethod
+    def risk_figure(cls, figure: str) -> RiskFigure | None:
+        """What is known of a figure that measures risk; None where no bound on it counts as a rule on the risk."""
+        return found if isinstance(found := declared(cls.safe, figure), RiskFigure) else None
 
     @classmethod
     def from_table(cls, table: dict[str, Any], stage: registry.Stage | None = None) -> Method:
@@ -124,8 +125,8 @@ class RiskMeasure(Method):
 
     stage: ClassVar[registry.Stage] = "measure"
     safe: ClassVar[Mapping[str, Safe]] = {
-        "value": "low", "highest": "low", "expected": "low", "n_at_risk": "low", "n_keys_at_risk": "low",
-        "n_records": "either", "n_keys": "either", "n_columns": "either",
+        "value": SHARE, "highest": SHARE, "expected": count_of("n_records"), "n_at_risk": count_of("n_records"),
+        "n_keys_at_risk": count_of("n_keys"), "n_records": "either", "n_keys": "either", "n_columns": "either",
     }  # fmt: skip
 
     def measure(self, data: Any, *, against: Any = None, counts: Any = None, as_release: bool = False) -> RiskResult:
@@ -172,16 +173,15 @@ class RiskMeasure(Method):
             return self
         return self.model_copy(update={"missing": "pessimistic" if on == "original" else STRICT})
 
-    #: Values of parameters at which it flags nobody whatever the file, and in which figures that shows: a rule of a
-    #: policy with such a parameter asks for nothing. `("<=", 1)`: at 1 and below.
+    #: Values of parameters at which it flags nobody, or nobody but the most exposed, and in which figures that shows:
+    #: a rule of a policy with such a parameter asks for nothing. `("<=", 1)`: at 1 and below.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {}
     flag_figures: ClassVar[tuple[str, ...]] = ("value", "n_at_risk", "n_keys_at_risk", "n_households_at_risk")
 
     @classmethod
     def flags_nobody(cls, settings: Mapping[str, Any]) -> bool:
-        """Whether a measure with these settings flags nobody in any file."""
-        held = ((settings.get(name), *limit) for name, limit in cls.vacuous.items())
-        return any(v is not None and (v <= bound if sign == "<=" else v >= bound) for v, sign, bound in held)
+        """Whether a measure with these settings flags nobody, or nobody but the most exposed."""
+        return asks_nothing(cls.vacuous, settings)
 
     #: What `against=` is for this measure: the file a release was made from, or a table of the population.
     compares_with: ClassVar[Literal["original", "population"] | None] = None

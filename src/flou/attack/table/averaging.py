@@ -37,9 +37,10 @@ from flou.engine import native
 from flou.engine.attack import Attack, wilson
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
-from flou.engine.method import Safe, measured_on
+from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.result import Figure
+from flou.engine.risk_figure import Safe
 from flou.engine.secret import Secret
 from flou.engine.values import Proportion
 

@@ -30,8 +30,9 @@ from flou.describe.table.table_set import tables_of
 from flou.engine.attack import Deduction
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
-from flou.engine.method import Safe, measured_on
+from flou.engine.method import measured_on
 from flou.engine.note import Note
+from flou.engine.risk_figure import Safe, count_of
 from flou.risk.table.bounds.audit import Singletons
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.seen_side import laid_out, seen_sides, seen_table, uncertain
@@ -55,8 +56,8 @@ class CellBounds(Deduction):
     safe: ClassVar[Mapping[str, Safe]] = {
         **Deduction.safe,
         "n_sensitive": "either",
-        "n_exact": "low",
-        "n_narrow": "low",
+        "n_exact": count_of("n_sensitive"),
+        "n_narrow": count_of("n_sensitive"),
         "n_suppressed": "either",
         "n_attackers": "either",
         "n_programs": "either",

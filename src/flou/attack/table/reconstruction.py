@@ -32,10 +32,10 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
-from flou.engine.method import Safe
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.places import located
 from flou.engine.randomness import Draws
+from flou.engine.risk_figure import Safe
 from flou.engine.secret import Secret
 
 #: A file of records, or the records themselves, which no plan can hold.

@@ -27,10 +27,11 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Safe, measured_on
+from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.progress import tell
+from flou.engine.risk_figure import Safe
 from flou.engine.secret import Secret
 
 

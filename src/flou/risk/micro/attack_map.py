@@ -26,10 +26,11 @@ from flou.describe.unique_ids import count_persons
 from flou.engine.charts import Look, bars
 from flou.engine.errors import DataError, KeySpaceTooLargeError, ParameterError
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs, Share
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import SHARE, Safe, Vacuous
 from flou.engine.sense import Missing
 from flou.engine.values import Proportion, percent, settings_text
 from flou.engine.words import Words
@@ -120,16 +121,18 @@ class AttackMap(RiskMeasure):
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
-        "identity": "low",
-        "homogeneity": "low",
-        "background": "low",
-        "similarity": "low",
-        "skewness": "low",
-        "presence": "low",
-        "amounts": "low",
-        "measured": "low",
+        "identity": SHARE,
+        "homogeneity": SHARE,
+        "background": SHARE,
+        "similarity": SHARE,
+        "skewness": SHARE,
+        "presence": SHARE,
+        "amounts": SHARE,
+        "measured": SHARE,
         "n_open": "low",
     }
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
+    flag_figures: ClassVar[tuple[str, ...]] = ("value", "measured", "identity", "n_at_risk")
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
     has_sense: ClassVar[bool] = True
 

@@ -23,9 +23,10 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import SHARE, Safe, Vacuous
 from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import expected_inverse
 from flou.risk.micro.frequency import count_frequencies
@@ -46,9 +47,9 @@ class AttackerRisk(RiskMeasure):
 
     reference: ClassVar[str] = "elemam2013"
     title: ClassVar[str] = "attacker models"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": "low"}
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": SHARE}
     has_sense: ClassVar[bool] = True
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 

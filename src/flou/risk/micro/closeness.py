@@ -25,9 +25,9 @@ from pydantic import Field
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Safe, Vacuous
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import RiskFigure, Safe, Vacuous
 from flou.engine.values import text_of
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import around, class_chart
@@ -52,8 +52,9 @@ class TCloseness(ClassMeasure):
 
     reference: ClassVar[str] = "li2007"
     title: ClassVar[str] = "t-closeness"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"t": (">=", 1)}
-    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "t": "low"}
+    #: A class in which all have a value that half of the records have is at a distance of one half.
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"t": (">=", 0.5)}
+    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "t": RiskFigure("low", 0.5)}
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     t: Share = Field(description="largest distance that a class may have")

@@ -33,10 +33,10 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import Safe, Vacuous
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
+from flou.engine.risk_figure import RiskFigure, Safe, Vacuous
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.sensitive import (
     ClassMeasure,
@@ -66,9 +66,10 @@ class LDiversity(ClassMeasure):
 
     reference: ClassVar[str] = "machanavajjhala2007"
     title: ClassVar[str] = "l-diversity"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"l": ("<=", 1)}
+    #: By entropy, a class in which nine records in ten have one value has l = 1.38.
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"l": ("<", 1.5)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "l": "high"}
+    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "l": RiskFigure("high", 1.5)}
 
     l: Number = Field(ge=1, description="smallest diversity that a class must have")  # noqa: E741
     kind: Kind = Field("distinct", description="how diversity is counted")
@@ -87,6 +88,12 @@ class LDiversity(ClassMeasure):
         if self.kind != "entropy" and not float(self.l).is_integer():
             raise ParameterError(f"l = {self.l} is not a whole number, which only entropy can be held against.")
         return self
+
+    @classmethod
+    def flags_nobody(cls, settings: Mapping[str, Any]) -> bool:
+        """Recursive with c = 9: nine records in ten may have one value."""
+        c = settings.get("c")
+        return (settings.get("kind") == "recursive" and c is not None and c >= 9) or super().flags_nobody(settings)
 
     def require_groups(self, data: Microdata) -> None:
         """Refuse groups of values that a file does not hold."""

@@ -18,9 +18,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
+from flou.engine.risk_figure import SHARE, Safe, Vacuous
 from flou.engine.sense import Missing
 from flou.engine.values import Proportion
 from flou.risk.micro.frequency import count_frequencies
@@ -50,7 +51,7 @@ class GlobalRisk(RiskMeasure):
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     flag_figures: ClassVar[tuple[str, ...]] = ("below_k", "n_at_risk")
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "below_k": "low"}
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "below_k": SHARE}
     has_sense: ClassVar[bool] = True
 
     k: int = Field(3, ge=1, description="a record is rare when fewer records share its key")

@@ -22,9 +22,10 @@ from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError, SchemaError
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import Safe, Vacuous, count_of
 from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import Floats
 from flou.risk.micro.histogram import risk_chart
@@ -57,8 +58,13 @@ class HouseholdRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benschop2018"
     title: ClassVar[str] = "household risk"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "n_households_at_risk": "low", "n_households": "either"}
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
+    safe: ClassVar[Mapping[str, Safe]] = {
+        **RiskMeasure.safe,
+        "expected": count_of("n_households"),
+        "n_households_at_risk": count_of("n_households"),
+        "n_households": "either",
+    }
     has_sense: ClassVar[bool] = True
 
     threshold: Share = Field(0.1, description="a household is at risk when its chance of re-identification is larger")

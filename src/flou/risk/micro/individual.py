@@ -25,9 +25,10 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import SHARE, Safe, Vacuous
 from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import Floats, expected_inverse
 from flou.risk.micro.frequency import add_compatible, add_up, count_frequencies, take_extreme
@@ -74,9 +75,9 @@ class IndividualRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "individual risk"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": "low"}
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": SHARE}
     has_sense: ClassVar[bool] = True
 
     threshold: Share = Field(0.1, description="a record is at risk when its chance of re-identification is larger")

@@ -23,10 +23,11 @@ from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
+from flou.engine.risk_figure import SMALLEST, Safe, Vacuous
 from flou.engine.sense import Missing
 from flou.engine.several_rows import refuse_several_rows
 from flou.risk.micro.frequency import Counts, count_frequencies, find_completions
@@ -49,7 +50,7 @@ class KAnonymity(RiskMeasure):
     title: ClassVar[str] = "k-anonymity"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high", "n_subsets": "either"}
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": SMALLEST, "n_subsets": "either"}
     has_sense: ClassVar[bool] = True
 
     k: int = Field(ge=1, description="smallest number of records that must share a key")

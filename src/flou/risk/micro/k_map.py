@@ -17,9 +17,10 @@ import numpy as np
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import SMALLEST, Safe, Vacuous
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.population import Population, population_frequencies
 
@@ -34,9 +35,9 @@ class KMap(RiskMeasure):
 
     reference: ClassVar[str] = "sweeney2002"
     title: ClassVar[str] = "k-map"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<", 2)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": "high"}
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": SMALLEST}
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     k: int = Field(ge=1, description="smallest number of people that must share a key")

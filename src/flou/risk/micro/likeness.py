@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import Safe
 from flou.engine.parameters import Columns, Number
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import RiskFigure, Safe, Vacuous
 from flou.risk.micro.closeness import ROUNDING
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import Chart, around, class_chart
@@ -102,7 +102,9 @@ class DisclosureDelta(_RelativeGain):
 
     reference: ClassVar[str] = "brickell2008"
     title: ClassVar[str] = "δ-disclosure privacy"
-    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "delta": "low"}
+    #: Where half of the records have a value, a class in which all have it reaches 1.
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"delta": (">", 1)}
+    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "delta": RiskFigure("low", 1)}
 
     delta: Number = Field(gt=0, description="what |log2(p / q)| of every value must stay below")
     sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
@@ -143,11 +145,17 @@ class BetaLikeness(_RelativeGain):
 
     reference: ClassVar[str] = "cao2012"
     title: ClassVar[str] = "β-likeness"
-    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "beta": "low"}
+    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "beta": RiskFigure("low", 1)}
 
     beta: Number = Field(gt=0, description="largest relative gain of a value")
     kind: Literal["enhanced", "basic"] = Field("enhanced", description="whether frequent values are held closer")
     sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
+
+    @classmethod
+    def flags_nobody(cls, settings: Mapping[str, Any]) -> bool:
+        """Of a value that half of the records have, a basic bound of 1 lets a class have nothing else."""
+        beta = settings.get("beta")
+        return settings.get("kind") == "basic" and beta is not None and beta >= 1
 
     def _judge(self, classes: SensitiveClasses, totals: Ints) -> tuple[Floats, Any]:
         q = totals[classes.code] / totals.sum()

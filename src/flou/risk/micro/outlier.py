@@ -19,10 +19,11 @@ from pydantic import Field
 from scipy.stats import chi2
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import Safe
 from flou.risk.micro.continuous import Floats, continuous_columns, records, spreads
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.robust import minimum_covariance, squared_distances
@@ -38,7 +39,7 @@ class OutlierRisk(RiskMeasure):
 
     reference: ClassVar[str] = "templmeindl2008"
     title: ClassVar[str] = "outlier risk"
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "bound": "either"}
+    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "highest": "low", "bound": "either"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     quantile: float = Field(0.95, gt=0.5, lt=1, description="what lies beyond it stands out")

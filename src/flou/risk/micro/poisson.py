@@ -30,10 +30,11 @@ from pydantic import Field
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.errors import KeySpaceTooLargeError
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import Safe, Vacuous, count_of
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.log_linear import Table, describe, fit, parse
 from flou.risk.micro.model_search import CRITICAL, judge_fit, search
@@ -52,13 +53,13 @@ class PoissonRisk(RiskMeasure):
 
     reference: ClassVar[str] = "skinner2008"
     title: ClassVar[str] = "Poisson log-linear risk"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">=", 1)}
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
-        "tau1": "low",
-        "tau2": "low",
-        "sampling_fraction": "low",
-        "n_uniques": "low",
+        "tau1": count_of("n_records"),
+        "tau2": "either",
+        "sampling_fraction": "either",
+        "n_uniques": count_of("n_records"),
         "test1": "either",
         "test2": "either",
         "deviance": "either",

@@ -20,9 +20,10 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure, Safe, Vacuous
+from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import Safe, Vacuous, count_of
 from flou.risk.micro.histogram import class_chart
 from flou.risk.micro.population import count_same, people_table, require_contained
 from flou.risk.micro.setting import require_keys
@@ -38,13 +39,13 @@ class Presence(RiskMeasure):
 
     reference: ClassVar[str] = "nergiz2007"
     title: ClassVar[str] = "δ-presence"
-    vacuous: ClassVar[Mapping[str, Vacuous]] = {"high": (">=", 1)}
+    vacuous: ClassVar[Mapping[str, Vacuous]] = {"high": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
         "lowest": "high",
-        "n_people_outside": "low",
-        "n_people_absent": "low",
+        "n_people_outside": count_of("n_people"),
+        "n_people_absent": count_of("n_people"),
         "n_people": "either",
         "n_classes": "either",
     }

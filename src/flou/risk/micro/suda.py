@@ -27,9 +27,10 @@ from flou.describe.microdata import Microdata
 from flou.engine.charts import Look, bars
 from flou.engine.errors import ParameterError
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult, unused
+from flou.engine.risk_figure import SHARE, SMALLEST, Safe
 from flou.engine.values import Proportion
 from flou.risk.micro.minimal_uniques import minimal_uniques
 from flou.risk.micro.setting import require_keys, sampling_fraction
@@ -53,9 +54,10 @@ class Suda(RiskMeasure):
     title: ClassVar[str] = "special uniques (SUDA)"
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
-        "highest_dis": "low",
-        "smallest_size": "high",
-        "sampling_fraction": "low",
+        "highest": "low",
+        "highest_dis": SHARE,
+        "smallest_size": SMALLEST,
+        "sampling_fraction": "either",
         "contribution_*": "either",
     }
 

@@ -20,8 +20,9 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.charts import Look, bars
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import SHARE, Safe, count_of
 from flou.risk.micro.histogram import count_classes, integer_classes, without_small_classes
 from flou.risk.micro.population_models import ClassSizes, choose, estimate
 from flou.risk.micro.setting import require_keys, sampling_fraction
@@ -42,10 +43,10 @@ class PopulationUniqueness(RiskMeasure):
     title: ClassVar[str] = "population uniqueness"
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
-        "uniques": "low",
-        "chance": "low",
+        "uniques": count_of("n_records"),
+        "chance": SHARE,
         "model": "either",
-        "sampling_fraction": "low",
+        "sampling_fraction": "either",
         "population": "either",
     }
 

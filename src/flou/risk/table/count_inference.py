@@ -21,8 +21,8 @@ from pydantic import Field
 from flou.describe.count_frequencies import CountFrequencies
 from flou.engine.data import data_kind
 from flou.engine.errors import ParameterError
-from flou.engine.method import Safe
 from flou.engine.note import Note
+from flou.engine.risk_figure import SHARE, Safe
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
 from flou.risk.table.count_sets import Counts, sets_note
@@ -44,7 +44,7 @@ class CountInference(InferenceMeasure):
     title: ClassVar[str] = "inference about counts"
     safe: ClassVar[Mapping[str, Safe]] = {
         **InferenceMeasure.safe,
-        "worst": "low",
+        "worst": SHARE,
         "worst_count": "either",
         "published": "either",
         "n_cells": "either",

@@ -22,8 +22,8 @@ from flou.describe.count_frequencies import CountFrequencies, read_columns, whol
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Safe
 from flou.engine.note import Note
+from flou.engine.risk_figure import SHARE, Safe
 from flou.engine.values import Proportion
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
@@ -49,7 +49,7 @@ class DifferenceInference(InferenceMeasure):
     title: ClassVar[str] = "inference about differences of counts"
     safe: ClassVar[Mapping[str, Safe]] = {
         **InferenceMeasure.safe,
-        "worst": "low",
+        "worst": SHARE,
         "worst_count": "either",
         "published": "either",
         "equal": "low",

@@ -18,7 +18,8 @@ from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.engine.data import DataKind
-from flou.engine.method import RiskMeasure, Safe
+from flou.engine.method import RiskMeasure
+from flou.engine.risk_figure import SHARE, Safe, count_of
 from flou.risk.table.rule_result import RuleResult, Verdicts, figures_of, rule_notes
 
 #: The figures of a table that an intruder may compute.
@@ -64,9 +65,9 @@ class PrimaryRule(RiskMeasure):
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     sensitivity_rule: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {
-        "value": "low",
+        "value": SHARE,
         "n_sensitive": "either",
-        "n_shown": "low",
+        "n_shown": count_of("n_sensitive"),
         "n_cells": "either",
         "value_share": "either",
     }

@@ -19,9 +19,9 @@ import numpy as np
 from pydantic import Field
 
 from flou.engine.errors import DataError
-from flou.engine.method import Safe
 from flou.engine.note import Note
 from flou.engine.result import Figure
+from flou.engine.risk_figure import Safe
 from flou.engine.values import Proportion
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude

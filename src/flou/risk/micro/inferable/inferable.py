@@ -21,10 +21,15 @@ from flou.risk.micro.inferable.target import targets
 
 
 def inferable(release: Release | Microdata, k: int = 3) -> tuple[Leak, ...]:
-    """What can be read off a release, the worst first; nothing where the data are no released records."""
+    """What can be read off a release, the worst first; nothing where the data are no released records.
+
+    What cannot be checked is not released: a copy of a release does not know what it was made of.
+    """
     data = release.data if isinstance(release, Release) else release
-    if data_kind(data) != "microdata" or not data.released or data.kin.original is None:
+    if data_kind(data) != "microdata" or not data.released:
         return ()
+    if data.kin.original is None:
+        return (Leak("", (), 0, data.n_records, "withhold", is_copy=True),)
     cached = _remembered(data)
     if k not in cached:
         cached[k] = _found(data, k)

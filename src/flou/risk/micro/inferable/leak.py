@@ -11,9 +11,14 @@ Level = Literal["withhold", "review", "note"]
 _ORDER: tuple[Level, ...] = ("withhold", "review", "note")
 
 
+#: Why a release could not be compared with the plan's input.
 _UNCHECKED = Note(
     "rows in their engine without an id cannot be compared with the plan's input, so nobody has looked what the "
     "release tells of hidden values: declare the role id, or load the rows with .collect()"
+)
+_NO_ORIGINAL = Note(
+    "these records are a copy of a release, which does not know what they were made of, so nobody has looked what they "
+    "tell of hidden values: judge the release where it was made, with policy.judge(…, release)"
 )
 
 
@@ -35,12 +40,14 @@ class Leak:
     formula: str = ""
     #: The 99th percentile of what permuted columns give back; None where nothing was permuted.
     by_chance: int | None = None
+    #: Whether nothing was compared because the records are a copy of a release.
+    is_copy: bool = False
 
     @property
     def message(self) -> Note:
         """What is told by what, and what can be done."""
         if not self.column:
-            return _UNCHECKED
+            return _NO_ORIGINAL if self.is_copy else _UNCHECKED
         values: dict[str, object] = {
             "column": self.column,
             "by": ", ".join(self.by),

@@ -19,8 +19,11 @@ from flou.engine import native
 from flou.engine.randomness import keyed_hash
 from flou.engine.unshown import ORIGINAL
 from flou.risk.micro.inferable.codes import Codes, alone, in_pairs
+from flou.risk.micro.inferable.predict import SUPPORTS
 
 LIMIT = 20_000
+#: An identifier is looked at where so many records could be predicted from others.
+_SHARED = 10
 _UNIT = f"{native.RESERVED}screened"
 _GAP = f"{native.RESERVED}gap"
 _KEY = b"what is screened"
@@ -55,7 +58,7 @@ def screened(data: Microdata) -> Screen:
         rows = _some_rows(data.frame.select(*columns, *copies)).sort(columns, nulls_last=True)
         secret = _secret(data)
         was = rows.select(*(pl.col(f"{ORIGINAL}{c}").alias(c) for c in secret if f"{ORIGINAL}{c}" in copies))
-        return Screen(data, rows.select(columns), was)
+        return Screen(data, rows.select(columns), _without_own(data, was))
     held, original = data.numbered(), data.kin.original
     unit = held.unit_column
     # what is released keeps its names, so the unit is taken under another one
@@ -66,13 +69,29 @@ def screened(data: Microdata) -> Screen:
     source = original.frame.select(nw.col(original.unit_column).alias(_UNIT), *_secret(data))
     was = native.collect(native.match_keys(source, rows.select(_UNIT), [_UNIT], "semi"))
     was = rows.select(_UNIT).join(was, on=_UNIT, how="left", maintain_order="left")
-    return Screen(data, rows.drop(_UNIT), was.drop(_UNIT))
+    return Screen(data, rows.drop(_UNIT), _without_own(data, was.drop(_UNIT)))
 
 
 def _secret(data: Microdata) -> list[str]:
-    """The columns of the plan's input that may hold what a release hides; the weight says how a sample was drawn."""
+    """The columns of the plan's input that may hold what a release hides, be it by a step or by a role.
+
+    Numbers of units and households mean nothing by themselves; the weight says how a sample was drawn.
+    """
     original: Microdata = data.kin.original
-    return [c for c in original.columns if c not in original.schema.hidden and c != original.schema.weight]
+    schema = original.schema
+    return [c for c in original.columns if c not in (schema.id, schema.household, schema.weight)]
+
+
+def _without_own(data: Microdata, was: pl.DataFrame) -> pl.DataFrame:
+    """The columns without identifiers that hardly two records share: nobody teaches what only one person has."""
+    own = [c for c in data.kin.original.schema.identifiers if c in was.columns and _n_shared(was[c]) < _SHARED]
+    return was.drop(own)
+
+
+def _n_shared(column: pl.Series) -> int:
+    """In how many records a value stands that enough others show to be predicted from them."""
+    counts = column.drop_nulls().value_counts(name=_GAP)[_GAP]
+    return int(counts.filter(counts > int(SUPPORTS[0])).sum())
 
 
 def _chosen(frame: native.Frame, columns: Sequence[str]) -> pl.Series:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import flou
-from flou.describe.identifying import check_digits, column_names, value_patterns
+from flou.describe.identifying import check_digits, column_names, number_patterns, value_patterns
 from flou.describe.identifying.column_names import identifier_in_name
 from flou.describe.identifying.scan import scan
 from flou.engine.words import Words
@@ -79,11 +79,72 @@ def test_an_account_by_its_check_digits() -> None:
         ([f"went to the doctor on day {i} and rested" for i in range(20)] * 2 + ["no"] * 60, "free text"),
         (list(range(1000, 1000 + N)), "numbers that count the records"),
         ([float(i) for i in range(N)], "numbers that count the records"),
-        ([10_000_000 + 7919 * i for i in range(N)], "numbers of one length, each in one record"),
+        ([10_000_000 + 79 * i * i for i in range(N)], "numbers of one length, each in one record"),
     ],
 )
 def test_values_are_recognised(values: list[Any], what: str) -> None:
     assert what in looks(values)
+
+
+FIRST, LAST = ["Marie", "Jean", "Anne-Lise", "Élodie", "Paul", "Zoé"], ["Dupont", "Le Gall", "d'Aubigné", "Martin"]
+IBAN = "FR76 3000 6000 0112 3456 7890 189"
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ([IBAN.lower(), "gb29 nwbk 6016 1331 9268 19"] * 50, "bank accounts (IBAN)"),
+        ([IBAN.replace(" ", "-")] * N, "bank accounts (IBAN)"),
+        ([f"paid to {IBAN.lower()} in may, he said"] * N, "bank accounts (IBAN)"),
+        ([f"{x} at example.org" for x in "abcde"] * 20, "e-mail addresses"),
+        (["marie＠example.org", "paul (at) example.org"] * 50, "e-mail addresses"),
+        ([612_345_000 + 7919 * i for i in range(50)] * 2, "numbers as long as those of telephones or persons"),
+        ([33_612_345_000 + 7919 * i for i in range(50)] * 2, "numbers as long as those of telephones or persons"),
+        ([1_010_001 + 17_977_717 * i for i in range(50)] * 2, "numbers as long as those of telephones or persons"),
+        ([f"{i:08x}-0000-4000-8000-{i * 7919:012x}" for i in range(50)] * 2, "codes that machines give"),
+        ([*range(1000, 1000 + N - 1), 1000], "numbers that count the records"),
+        (list(range(0, 7 * N, 7)), "numbers that count the records"),
+        ([*range(0, 7 * (N - 3), 7), 90_000, 91_111, 95_432], "numbers that count the records"),
+        (list(range(-N, 0)), "numbers that count the records"),
+        ([f"note {i}" for i in range(40)] + ["unknown"] * 60, "a text of its own in most records"),
+        ([f"{a} {b}" for a in FIRST for b in LAST] * 4, "names of people"),
+        ([f"{b.upper()}, {a}" for a in FIRST for b in LAST] * 4, "names of people"),
+    ],
+)
+def test_repeated_values_and_other_spellings_are_recognised(values: list[Any], what: str) -> None:
+    assert what in looks(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"06 12 34 5{i % 10} {i:02d}" for i in range(50)] * 4,
+        [IBAN[:-3] + f"{i:03d}" for i in range(50)] * 2 + [IBAN] * 20,
+        [f"1 85 05 78 006 {i:03d} {97 - int(f'1850578006{i:03d}') % 97:02d}" for i in range(50)] * 2,
+    ],
+)
+def test_groups_of_digits_are_no_free_text(values: list[str]) -> None:
+    assert "free text" not in looks(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (pl.Series(["1980-02-03"] * 5).str.to_date(), "naissance"),
+        ([19_770_131, 19_801_224] * 20, "birthdate"),
+        ([31_011_977, 24_121_980] * 20, "date_naiss"),
+        (["31/01/1977", "24/12/1980"] * 20, "born_on"),
+    ],
+)
+def test_days_of_birth_are_recognised_however_they_are_written(values: Any, name: str) -> None:
+    assert looks(values, name) == ["a date of birth"]
+
+
+def test_few_names_are_names_where_the_column_is_called_after_people() -> None:
+    few = [f"{a} Dupont" for a in FIRST] * 10
+    assert looks(few, "who") == ["names of people"]
+    assert looks(few, "x") == []
+    assert looks([f"{a} {b}" for a in FIRST for b in LAST] * 4, "who", keys=["who"], scan={"who": "authors"}) == []
 
 
 def test_national_numbers_are_recognised_as_numbers_and_as_texts() -> None:
@@ -107,6 +168,10 @@ def test_numbers_of_chance_are_no_national_numbers(n: int) -> None:
         ["a region with a long name of many words"] * 50 + ["another one of these regions"] * 50,
         [None] * N,
         [True, False] * (N // 2),
+        RNG.integers(-50_000, 50_000, N).tolist(),
+        (RNG.integers(10, 90, N) * 10_000_000).tolist(),
+        [f"meet {i} friends at noon or at two" for i in range(4)] * 25,
+        ["Saint Denis", "Le Mans", "La Rochelle", "Aix en Provence"] * 25,
     ],
 )
 def test_ordinary_columns_raise_no_alarm(values: list[Any]) -> None:
@@ -173,7 +238,8 @@ def test_all_that_is_found_is_said_in_french() -> None:
 
     words = Words("fr")
     said = set(column_names._NAMES) | {name for name, _, _ in check_digits.NATIONAL} | {"a date of birth"}
-    texts = (n.value for n in ast.walk(ast.parse(inspect.getsource(value_patterns))) if isinstance(n, ast.Constant))
-    kinds = ("addresses", "numbers", "text", "accounts")
+    sources = [inspect.getsource(module) for module in (value_patterns, number_patterns)]
+    texts = (n.value for text in sources for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
+    kinds = ("addresses", "numbers", "text", "accounts", "names", "codes")
     said |= {t for t in texts if isinstance(t, str) and any(k in t for k in kinds) and t[0].islower() and len(t) < 60}
     assert [text for text in sorted(said) if words(text) == text] == []

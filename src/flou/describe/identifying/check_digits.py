@@ -22,6 +22,19 @@ def luhn(digits: str) -> bool:
     return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0
 
 
+#: ISO 13616: how many characters the account numbers of each country have.
+IBAN_LENGTHS: dict[str, int] = {
+    code: int(length)
+    for length, codes in (
+        (15, "NO"), (16, "BE"), (18, "DK FI FO GL NL"), (19, "MK SI"), (20, "AT BA EE KZ LT LU XK"),
+        (21, "CH HR LI LV"), (22, "BG BH CR DE GB GE IE ME RS VA"), (23, "AE GI IL IQ TL"),
+        (24, "AD CZ ES MD PK RO SA SE SK TN VG"), (25, "LY PT ST"), (26, "IS TR"), (27, "FR GR IT MC MR SM"),
+        (28, "AL AZ BY CY DO GT HU LB PL SV"), (29, "BR EG PS QA UA"), (30, "JO KW MU"), (31, "MT SC"), (32, "LC"),
+    )
+    for code in codes.split()
+}  # fmt: skip
+
+
 def iban(text: str) -> bool:
     """ISO 13616: moved around and read as a number, 1 modulo 97."""
     moved = text[4:] + text[:4]

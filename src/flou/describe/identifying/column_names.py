@@ -39,7 +39,14 @@ _NAMES: dict[str, str] = {
 }  # fmt: skip
 #: Names of dates of birth: identifying where the day is given.
 _BIRTH = (
-    r"(.*_)?(dob|ddn|birth_?(date|day)|date_of_birth|(date|jour)_(de_)?naissance|datenais|dnais|geburtsdatum)(_.*)?"
+    r"(.*_)?(dob|ddn|birth|births|birth_?(date|day|dt)|date_of_birth|born|ne_le|nee?|naiss|naissance|datenais|dnais|"
+    r"geburtsdatum|geburtstag|geboren|nascita|nacimiento)(_.*)?"
+)
+#: Names of columns that are called after people; what they hold is looked at more closely.
+_PEOPLE = (
+    r"(.*_)?(who|whom|qui|persons?|personnes?|people|contacts?|holders?|titulaires?|owners?|proprietaires?|declarants?|"
+    r"patients?|clients?|customers?|employees?|salaries?|agents?|assures?|beneficiaires?|beneficiary|individus?|members?|"
+    r"tenants?|locataires?|spouse|conjoint|mother|father|mere|pere|child|enfant|doctor|medecin|author|auteur)(_.*)?"
 )
 
 
@@ -52,6 +59,11 @@ def identifier_in_name(column: str) -> str:
 def names_birth(column: str) -> bool:
     """Whether the name is that of a date of birth."""
     return re.fullmatch(_BIRTH, _words(column)) is not None
+
+
+def names_people(column: str) -> bool:
+    """Whether a column is called after people."""
+    return re.fullmatch(_PEOPLE, _words(column)) is not None
 
 
 def _words(column: str) -> str:

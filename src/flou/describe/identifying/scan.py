@@ -1,7 +1,7 @@
 """The scan: which columns that would be published look as if they named people.
 
 It reads the names of the columns and every distinct value, whatever roles the schema gives. It is a net for what
-somebody forgot, not a proof: a name that half of the records share with others passes.
+somebody forgot, not a proof. An alarm too many costs a line in the schema; a miss costs a person.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from dataclasses import dataclass
 import narwhals as nw
 import polars as pl
 
-from flou.describe.identifying.column_names import identifier_in_name, names_birth
-from flou.describe.identifying.value_patterns import in_numbers, in_texts, may_number
+from flou.describe.identifying.column_names import identifier_in_name, names_birth, names_people
+from flou.describe.identifying.number_patterns import are_dates, in_numbers, may_number
+from flou.describe.identifying.value_patterns import in_texts
 from flou.describe.microdata import Microdata
 from flou.engine import native
+
+#: What a column looks like whose name says birth, and whose values are days.
+BIRTH = "a date of birth"
 
 
 @dataclass(frozen=True)
@@ -40,22 +44,33 @@ def scan(data: Microdata) -> tuple[Finding, ...]:
     types = data.frame.collect_schema()
     found = []
     for column in columns:
-        dtype = types[column]
-        by_name = identifier_in_name(column)
-        if by_name:
-            found.append(Finding(column, by_name, "name"))
-        if dtype.is_temporal() and names_birth(column):
-            found.append(Finding(column, "a date of birth", "name"))
-        looks: list[str] = []
+        dtype, listed = types[column], column in schema.modalities or column in schema.hierarchies
+        found += by_name(column)
+        born = names_birth(column)
+        looks = [BIRTH] if dtype.is_temporal() and born else []
         if dtype in (nw.String, nw.Categorical, nw.Enum):
             values = _distinct(data, column, nw.col(column).cast(nw.String))
-            looks = in_texts(values, listed=column in schema.modalities or column in schema.hierarchies)
-        elif dtype.is_numeric():
-            looks = (
-                in_numbers(_distinct(data, column, nw.col(column).cast(nw.Int64))) if _may_number(data, column) else []
-            )
-        found += [Finding(column, look, "values") for look in looks]
+            looks += looks_of(values, column, listed=listed)
+        elif dtype.is_numeric() and _may_number(data, column, born=born):
+            values = _distinct(data, column, nw.col(column).cast(nw.Int64))
+            looks += looks_of(values, column, listed=listed)
+        found += [Finding(column, look, "name" if look == BIRTH else "values") for look in looks]
     return tuple(found)
+
+
+def by_name(column: str) -> list[Finding]:
+    """What the name of a column says that it holds."""
+    what = identifier_in_name(column)
+    return [Finding(column, what, "name")] if what else []
+
+
+def looks_of(values: pl.DataFrame, column: str, *, listed: bool) -> list[str]:
+    """What texts or whole numbers look like, given as `value` with the number `n` of records."""
+    if names_birth(column) and are_dates(values["value"].cast(pl.String)):
+        return [BIRTH]
+    if values["value"].dtype == pl.String:
+        return in_texts(values, listed=listed, hinted=names_people(column))
+    return in_numbers(values, listed=listed)
 
 
 def _distinct(data: Microdata, column: str, values: nw.Expr) -> pl.DataFrame:
@@ -64,7 +79,7 @@ def _distinct(data: Microdata, column: str, values: nw.Expr) -> pl.DataFrame:
     return native.collect(held).with_columns(pl.col("n").cast(pl.Int64))
 
 
-def _may_number(data: Microdata, column: str) -> bool:
+def _may_number(data: Microdata, column: str, *, born: bool) -> bool:
     """Whether a column holds whole numbers that are worth looking at one by one; asked of the engine, by figures."""
     held = nw.col(column)
     figures = [
@@ -76,6 +91,6 @@ def _may_number(data: Microdata, column: str) -> bool:
     if not data.frame.collect_schema()[column].is_integer():
         figures.append((held != held.round(0)).cast(nw.Int64).sum().alias("broken"))
     row = native.collect(data.frame.select(*figures)).row(0, named=True)
-    if not row["there"] or row.get("broken") or not 0 <= row["low"] <= row["high"] < 2.0**63:
+    if not row["there"] or row.get("broken") or not -(2.0**63) < row["low"] <= row["high"] < 2.0**63:
         return False
-    return may_number(row["high"], row["n"], row["there"])
+    return born or may_number(row["low"], row["high"], row["n"], row["there"])

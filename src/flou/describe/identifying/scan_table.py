@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from flou.describe.identifying.column_names import identifier_in_name
-from flou.describe.identifying.scan import Finding
-from flou.describe.identifying.value_patterns import in_numbers, in_texts, may_number
+from flou.describe.identifying.column_names import names_birth
+from flou.describe.identifying.number_patterns import may_number
+from flou.describe.identifying.scan import Finding, by_name, looks_of
 from flou.describe.schema import Schema
 from flou.describe.table.table import Table
 
@@ -19,14 +19,14 @@ def scan_table(table: Table) -> tuple[Finding, ...]:
         for column, source in zip(dim.columns, source_columns(table, j), strict=True):
             if source in schema.scan:
                 continue
-            found += _by_name(source)
+            found += by_name(source)
             texts = dim.labels[column].unique().drop_nulls()
             values = _counted(table, j, column).filter(pl.col("value").is_in(texts.to_list()))
             listed = source in schema.modalities or source in schema.hierarchies
-            found += [Finding(column, look, "values") for look in _looks(values, listed=listed)]
+            found += [Finding(column, look, "values") for look in _looks(values, source, listed=listed)]
     value = published_value(table)
     if value and value not in schema.scan:
-        found += _by_name(value)
+        found += by_name(value)
     return tuple(found)
 
 
@@ -42,18 +42,16 @@ def published_value(table: Table) -> str:
     return table.value_name or "" if table.published_values is not None else ""
 
 
-def _by_name(column: str) -> list[Finding]:
-    what = identifier_in_name(column)
-    return [Finding(column, what, "name")] if what else []
-
-
-def _looks(values: pl.DataFrame, *, listed: bool) -> list[str]:
+def _looks(values: pl.DataFrame, column: str, *, listed: bool) -> list[str]:
     """Labels are texts: those of a column of whole numbers are read as such."""
     numbers = values.with_columns(pl.col("value").cast(pl.Int64, strict=False))
-    if values.height and not numbers["value"].null_count():
-        high = float(numbers["value"].max())  # type: ignore[arg-type]
-        return in_numbers(numbers) if may_number(high, values.height, int(values["n"].sum())) else []
-    return in_texts(values, listed=listed)
+    held = numbers["value"]
+    if not values.height or held.null_count():
+        return looks_of(values, column, listed=listed)
+    low, high, n = float(held.min()), float(held.max()), int(values["n"].sum())  # type: ignore[arg-type]
+    if names_birth(column) or may_number(low, high, values.height, n):
+        return looks_of(numbers, column, listed=listed)
+    return []
 
 
 def _counted(table: Table, j: int, column: str) -> pl.DataFrame:

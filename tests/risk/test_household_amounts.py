@@ -66,6 +66,14 @@ def test_a_benefit_that_few_have_is_no_amount_of_households() -> None:
     assert household_amounts(data, ("benefit", "income")) == ("income",)
 
 
+@pytest.mark.parametrize("values", [2, 3, 5])
+def test_few_values_on_which_members_agree_by_chance_are_no_amounts_of_households(values: int) -> None:
+    rng = np.random.default_rng(6)
+    frame = households(size=2).to_frame()
+    frame = frame.with_columns(kind=pl.Series(rng.integers(0, values, frame.height)))
+    assert household_amounts(flou.Microdata(frame, household="hid"), ("kind", "income")) == ("income",)
+
+
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4) | st.none()), min_size=1, max_size=20))
 @settings(max_examples=60)
 def test_records_alone_by_household_are_those_of_the_definition(rows: list[tuple[int, int | None]]) -> None:

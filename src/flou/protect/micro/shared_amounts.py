@@ -6,18 +6,19 @@ with the first id stands for those who share his amount, and the others show wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flou.describe.household_amounts import household_amounts, suspected_amounts
+from flou.describe.household_amounts import deviating_households, suspected_amounts
 from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.note import Note
 from flou.engine.randomness import Draws
+from flou.engine.values import Proportion
 from flou.protect.micro.rows import Rows
 
 _PLACE = f"{native.RESERVED}place"
@@ -28,13 +29,19 @@ class SharedAmounts:
     """Columns with amounts of households, and those that are only suspected of it."""
 
     household: str
-    columns: tuple[str, ...]
+    #: The share of the households of two and more whose members do not agree.
+    deviating: Mapping[str, float]
     suspected: tuple[str, ...]
 
     @classmethod
     def of(cls, data: Microdata, columns: Sequence[str]) -> SharedAmounts:
         named = tuple(columns)
-        return cls(data.schema.household or "", household_amounts(data, named), suspected_amounts(data, named))
+        return cls(data.schema.household or "", deviating_households(data, named), suspected_amounts(data, named))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns with amounts of households."""
+        return tuple(self.deviating)
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -78,12 +85,21 @@ class SharedAmounts:
     def notes(self) -> list[Note]:
         """What is to be said of these columns."""
         once = "{column} is an amount of households: it is drawn once for the members who share it"
+        apart = (
+            "{column}: in {share} of the households of two and more the members do not have one amount; who deviates "
+            "is drawn by himself"
+        )
         many = (
             "{column} looks like an amount of households, since most of its values occur a few times. It is drawn for "
             "each record, so that a mean over members takes the noise off: declare the role household"
         )
         return [
             *(Note(once, {"column": c}) for c in self.columns),
+            *(
+                Note(apart, {"column": c, "share": Proportion(share)}, internal=True)
+                for c, share in self.deviating.items()
+                if share
+            ),
             *(Note(many, {"column": c}) for c in self.suspected),
         ]
 

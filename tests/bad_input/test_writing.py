@@ -379,7 +379,17 @@ def test_a_file_that_the_disk_cannot_hold(ending: str, tmp_path: Path, nothing_w
     n = 20_000
     frame = pl.DataFrame({"age": range(n), "text": [f"{i * 7919:012d}" for i in range(n)]})
     frame.write_parquet(tmp_path / "people.parquet")
-    options = ["--method", "top_code", "--column", "age", "--at", "90000", "--out", tmp_path / f"out.{ending}"]
+    options = [
+        "--method",
+        "top_code",
+        "--column",
+        "age",
+        "--at",
+        "90000",
+        "--unprotected",
+        "--out",
+        tmp_path / f"out.{ending}",
+    ]
     with nothing_written():
         ran = _limited(4096, "protect", tmp_path / "people.parquet", *options)
     assert ran.returncode == 2, ran.stderr

@@ -85,7 +85,7 @@ def test_what_is_not_released_needs_no_more_and_is_not_written(tmp_path: Path) -
     people = flou.Microdata(frame(name=[f"Person {i}" for i in range(N)]), keys=["sex"], not_released=["name"])
     release = flou.Plan([]).protect(people)
     assert flou.Policy(rules=[RULE]).judge(K(k=3).measure(release), release).decision is Decision.RELEASE
-    flou.write(release, tmp_path / "out.csv")
+    flou.write(release, tmp_path / "out.csv", unprotected=True)
     assert (tmp_path / "out.csv").read_text().splitlines()[0] == "sex"
     with pytest.raises(flou.FlouError, match="stand alone"):
         flou.Schema(keys=["a"], not_released=["a"])
@@ -146,7 +146,30 @@ def test_an_original_is_written_only_where_asked(tmp_path: Path) -> None:
         flou.write(people, tmp_path / "raw.csv")
     assert not (tmp_path / "raw.csv").exists()
     flou.write(people, tmp_path / "raw.csv", unprotected=True)
-    flou.write(flou.Plan([]).protect(people), tmp_path / "release.csv")
+
+
+NOTHING = [
+    flou.Plan([]),
+    flou.Plan([flou.protect.DropIdentifiers()]),
+    flou.Plan([flou.protect.TopCode("pay", at=1e9)]),
+    flou.Plan([flou.protect.Derive("double = 2 * pay")]),
+]
+
+
+@pytest.mark.parametrize("plan", NOTHING)
+def test_a_release_in_which_nothing_changed_is_written_like_an_original(tmp_path: Path, plan: flou.Plan) -> None:
+    people = flou.Microdata(frame(pay=[100.0, 200.0, 300.0] * 20), keys=["sex"], others=["pay"])
+    release = plan.protect(people)
+    with pytest.raises(flou.FlouError, match="a step changed or removed something"):
+        flou.write(release, tmp_path / "raw.csv")
+    flou.write(release, tmp_path / "raw.csv", unprotected=True)
+    assert (tmp_path / "raw.csv").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_release_in_which_a_value_changed_is_written_for_everybody(tmp_path: Path) -> None:
+    people = flou.Microdata(frame(pay=[100.0, 200.0, 300.0] * 20), keys=["sex"], others=["pay"])
+    flou.write(flou.protect.TopCode("pay", at=250).protect(people), tmp_path / "release.csv")
+    assert (tmp_path / "release.csv").stat().st_mode & 0o777 == 0o644
 
 
 def test_dropping_identifiers_promises_nothing_of_undeclared_columns() -> None:

@@ -168,6 +168,9 @@ def protect(
     method: Annotated[str, typer.Option("--method", help="Protection; see `flou methods`.")],
     schema: SchemaFile = None,
     out: Annotated[Optional[str], typer.Option("--out", help="Write the protected file here.")] = None,  # noqa: UP045
+    unprotected: Annotated[
+        bool, typer.Option("--unprotected", help="Let --out write records that are as they came, or that name people.")
+    ] = False,
     secret: SecretFile = None,
     keys: Keys = None,
     engine: EngineName = None,
@@ -178,10 +181,10 @@ def protect(
     decimal: Decimal = None,
 ) -> None:
     """Apply one protection. Its parameters are options: --method recode --column age --level 1."""
-    import flou
     from flou.cli.data import DataSource, load
     from flou.cli.options import method_from_options
     from flou.cli.show import show_findings, show_release
+    from flou.cli.written import write_protected
     from flou.describe.files import require_writable
     from flou.job.source import find_secret
 
@@ -195,7 +198,8 @@ def protect(
     show_release(release)
     show_findings(release.data)
     if out is not None:
-        typer.echo(f"Written: {flou.write(release, out)} (no policy has judged it)")
+        written = write_protected(release.data, out, unprotected=unprotected)
+        typer.echo(f"Written: {written} (no policy has judged it; for the office alone)")
 
 
 app.command(context_settings=METHOD_OPTIONS)(table)

@@ -99,8 +99,9 @@ def write(
     Identifiers, internal ids and household numbers are never written, and rows stand in an order given by
     their values. Rows in an engine pass by in batches: they need not fit in memory. With `rows_per_part`
     the target becomes a folder of files with that many rows each. A protected table is written as `Table.write` does.
-    Records and tables that nothing protects are written with `unprotected=True` alone. In a CSV file, texts that a
-    spreadsheet would carry out get an apostrophe in front, unless `formulas="plain"`.
+    Records and tables that nothing protects are written with `unprotected=True` alone, readable for the owner: they
+    came so, or no step changed or removed anything. In a CSV file, texts that a spreadsheet would carry out get an
+    apostrophe in front, unless `formulas="plain"`.
     """
     require_formulas(formulas)
     inner: Any = data.data if isinstance(data, Release) else data
@@ -111,12 +112,47 @@ def write(
         raise ParameterError(
             f"flou.write takes Microdata, a table, a set of tables or a Release of these, not {type(data).__name__}."
         )
-    if not inner.released and not unprotected:
+    protected = is_protected(inner)
+    if not protected and not unprotected:
         raise OutputError(
-            "These records are as they came: nothing protects them. Write a release, plan.protect(people), or pass "
-            "unprotected=True if the file stays in the office."
+            "These records are as they came: nothing protects them. Write a release, plan.protect(people), in which a "
+            "step changed or removed something, or pass unprotected=True if the file stays in the office."
         )
-    mode = PUBLIC if inner.released else PRIVATE
+    mode = PUBLIC if protected else PRIVATE
+    return write_records(
+        inner, target, table=table, rows_per_part=rows_per_part, overwrite=overwrite, mode=mode, formulas=formulas
+    )
+
+
+def is_protected(data: Microdata) -> bool:
+    """Whether a step changed or removed something of the records; what nobody knows of a copy counts as no.
+
+    Columns that a step added, and other weights, protect nobody.
+    """
+    if not data.released or data.trail is None:
+        return False
+    original = data.kin.original
+    if any(step.n_records_after < step.n_records_before for step in data.trail.steps):
+        return True
+    return any(
+        change.dropped or change.n_changed != 0
+        for step in data.trail.steps
+        for change in step.changes
+        if original is None or (change.column in original.columns and change.column != original.schema.weight)
+    )
+
+
+def write_records(
+    inner: Microdata,
+    target: str | PathLike[str],
+    *,
+    table: str | None = None,
+    rows_per_part: int | None = None,
+    overwrite: bool = False,
+    mode: int,
+    formulas: Formulas = "escaped",
+) -> Path | str:
+    """Write what would be published of records, whatever was done to them; `mode` says who may read the file."""
     if database.is_database(target):
         if table is None or rows_per_part is not None:
             raise ParameterError('A database is written to with table = "name", and without rows_per_part.')

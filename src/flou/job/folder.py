@@ -17,13 +17,13 @@ import polars as pl
 
 from flou._version import __version__
 from flou.decide.verdict import Decision
-from flou.describe.files import write
+from flou.describe.files import write_records
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine.errors import OutputError
 from flou.engine.former import parameters_of
 from flou.engine.native import first_line
-from flou.engine.output import written_whole
+from flou.engine.output import PUBLIC, written_whole
 from flou.engine.progress import Progress, listening, tell
 from flou.job.carry_out import Done
 from flou.job.run_files import LOG, MANIFEST, PARAMETERS, PROFILE
@@ -79,19 +79,15 @@ def _write_release(done: Done, public: Path) -> None:
         tables = TableSet.of([data.with_changes(name=data.name or "table")]) if isinstance(data, Table) else data
         tables.write(public / "tables", kind=done.plan.file_format, formulas=output.formulas)
     else:
-        write(
-            done.release,
-            public / f"data.{done.plan.file_format}",
-            rows_per_part=output.rows_per_part,
-            formulas=output.formulas,
-        )
+        target = public / f"data.{done.plan.file_format}"
+        write_records(data, target, rows_per_part=output.rows_per_part, mode=PUBLIC, formulas=output.formulas)
 
 
 def _fill_table(done: Done, *, replace: bool) -> None:
     """Write the table that the plan names; only of a release that nobody needs to look at any more."""
     output = done.plan.output
     if output.database is not None and done.verdict.decision is Decision.RELEASE:
-        write(done.release, output.database, table=output.table, overwrite=replace)
+        write_records(done.release.data, output.database, table=output.table, overwrite=replace, mode=PUBLIC)
 
 
 def _manifest(done: Done, folder: Path) -> dict[str, object]:

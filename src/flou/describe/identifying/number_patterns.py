@@ -16,6 +16,8 @@ _LONG = 10**8
 _DIGITS, _SAME_LENGTH = range(9, 16), 0.85
 #: Numbers that nearly every record has for itself can number the records; some are doubled by error.
 _NEARLY_ALL, _FEW_TWICE = 0.95, 0.005
+#: How many times fewer of them are doubled than amounts would be by chance.
+_FEWER = 4
 #: Numbers of records leave few gaps, or have one step between nearly all of them.
 _GAPS, _ONE_STEP = 2, 0.9
 #: A check digit that one number in ten passes needs so many, of which this share passes.
@@ -42,13 +44,19 @@ def in_numbers(values: pl.DataFrame, *, listed: bool) -> list[str]:
         return ["numbers that count the records"]
     sizes = np.abs(held)
     lengths = np.array([len(str(size)) for size in sizes.tolist()])
-    alone = n - len(held) <= max(1, _FEW_TWICE * n)
-    if alone and sizes.min() >= 10_000 and (lengths == lengths[0]).all():
+    if _hardly_twice(held, n) and sizes.min() >= 10_000 and (lengths == lengths[0]).all():
         return ["numbers of one length, each in one record"]
     usual = int(np.bincount(lengths).argmax())
     if usual in _DIGITS and (lengths == usual).mean() >= _SAME_LENGTH and (sizes % 10 != 0).mean() > _MIN_SHARE:
         return ["numbers as long as those of telephones or persons"]
     return []
+
+
+def _hardly_twice(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> bool:
+    """Whether hardly a number stands in two records, far fewer than if they were amounts of the same range."""
+    twice = n - len(numbers)
+    by_chance = n * n / (2 * max(1, int(numbers[-1] - numbers[0])))
+    return twice == 0 or (twice <= max(1, _FEW_TWICE * n) and by_chance >= _FEWER * twice)
 
 
 def _counts(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:

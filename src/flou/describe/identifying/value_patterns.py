@@ -42,7 +42,7 @@ _BY_CHANCE = 0.1
 _LOOKED_AT = 1_000
 #: A text of so many words is free text where it stands in few records.
 _WORDS, _MIN_FREE, _FEW = 5, 10, 5
-#: Texts of their own in more than half of the records, those left out that show a value which many share.
+#: Texts of their own in half of the records, those left out that show a value which many share.
 _MIN_OWN, _OWN_SHARE, _COMMON = 20, 0.5, 0.1
 
 
@@ -59,7 +59,7 @@ def in_texts(values: pl.DataFrame, *, listed: bool, hinted: bool = False) -> lis
     if not found and _are_names(texts.str.strip_chars(), hinted=hinted):
         found.append("names of people")
     rest = values.filter(pl.col("n") <= max(1.0, _COMMON * int(values["n"].sum())))
-    if rest.height >= _MIN_OWN and rest.height > _OWN_SHARE * int(rest["n"].sum()):
+    if rest.height >= _MIN_OWN and rest.height >= _OWN_SHARE * int(rest["n"].sum()):
         found.append("a text of its own in most records")
     free = values.filter(pl.col("value").str.count_matches(r"\p{L}{2,}") >= _WORDS)
     if free.height >= _MIN_FREE and int(free["n"].sum()) <= _FEW * free.height:

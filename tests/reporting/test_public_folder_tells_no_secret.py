@@ -30,6 +30,8 @@ from flou.job.folder import write_folder
 
 #: The file that a sample is drawn from, the records that are dropped before, and the parameters that nobody is told.
 FRAME, DROPPED, SHARE, SWAPPED = 17_389, 137, 0.4637, 0.0371
+#: The share of the population that the file is, as a measure is told it.
+FRACTION = 0.2593
 SECRET = flou.Secret(bytes(range(32)))
 HIDDEN_NAMES = ("Kilda", "office_stratum", "national_number", "full_name", "Lighthouse")
 
@@ -79,6 +81,10 @@ by = ["office_stratum"]
 method = "k_anonymity"
 k = 5
 missing = "category"
+[[measure]]
+method = "population_uniqueness"
+model = "pitman"
+sampling_fraction = {FRACTION}
 [[compare]]
 method = "summary"
 columns = ["income", "age"]
@@ -89,6 +95,10 @@ method = "k_anonymity"
 settings = {{ k = 5, missing = "category" }}
 on = "frame"
 at_most = {{ release = 0 }}
+[[policy.rule]]
+method = "population_uniqueness"
+settings = {{ model = "pitman", sampling_fraction = {FRACTION} }}
+at_most = {{ release = 0.5 }}
 [output]
 format = "parquet"
 languages = ["en"]
@@ -278,7 +288,7 @@ def test_the_office_reads_what_the_public_does_not(of_records: tuple[Done, Path]
     assert "values are zero and stay so" in page
 
 
-@pytest.mark.parametrize("secret", [FRAME, DROPPED, FRAME + DROPPED, SHARE, SWAPPED])
+@pytest.mark.parametrize("secret", [FRAME, DROPPED, FRAME + DROPPED, SHARE, SWAPPED, FRACTION])
 def test_no_secret_number_of_a_sample_can_be_computed(folder_of_records: Path, secret: float, n_released: int) -> None:
     slack = 0.5 if secret >= 1 else 0.00005
     numbers = set().union(*map(_numbers, _told(folder_of_records)))

@@ -194,7 +194,10 @@ def valid(kind: str) -> tuple[Files, ...]:
         "argus list": ({"a.hst": HST.encode(), "t.rda": TAB_RDA.encode(), "t.tab": TAB.encode(), **hrc},),
         "former run": (
             {"former/internal/profile.json": _profile().encode(), **small},
-            {"former/internal/parameters.json": b'{"series": "a", "period": "1", "number": 1, "names": {}, "steps": []}', **small},
+            {
+                "former/internal/parameters.json": b'{"series": "a", "period": "1", "number": 1, "names": {}, "steps": []}',
+                **small,
+            },
         ),
     }
     return made[kind]

@@ -291,15 +291,15 @@ def small_example(folder: Path) -> Path:
         plan.read_text()
         .replace('"dataset:apa"', f'"dataset:apa({at_depth(6_000, 20_000)})"')
         .replace("max_share = 0.01", "max_share = 0.5")
-        .replace("min_size = 2000", f"min_size = {at_depth(20, 60)}")
+        .replace("min_size = 2000", f"min_size = {at_depth(10, 30)}")
         .replace('method = "local_suppression"', at_depth(_QUICK, 'method = "local_suppression"'))
         .replace('languages = ["en", "fr"]', at_depth('languages = ["fr"]', 'languages = ["en", "fr"]'))
         .replace('  "age_blurred = age",\n', "")  # of few people ages are nulled too, and it would tell them
-        # and departments of few people, once nulled for some of them, would show fewer than their code is given for
-        .replace("department = 10, sex = 1000", "department = 1000, sex = 10")
+        # nulls and dropped records would leave departments of few people smaller than those that get a code
+        .replace("department = 10, sex = 1000, age = 1000", "department = 1000, sex = 10, age = 10")
     )
     policy = folder / "apa" / "policy.toml"
-    text = policy.read_text().replace("release = 0.01, review = 0.02", "release = 0.2, review = 0.3")
+    text = policy.read_text().replace("release = 0.01, review = 0.02", "release = 0.3, review = 0.4")
     for bounds in ("release = 0.05, review = 0.1 ", "release = 0.1, review = 0.15", "release = 0.15, review = 0.3"):
         assert bounds in text
         text = text.replace(bounds, "release = 0.5, review = 1.0 ")

@@ -51,6 +51,7 @@ def main() -> None:
         if isinstance(error, SystemExit):
             raise
         answer = ("error", _pickled(error))
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent may end this process once it has the answer: in silence
     say(*answer)
 
 

@@ -291,7 +291,7 @@ def small_example(folder: Path) -> Path:
         plan.read_text()
         .replace('"dataset:apa"', f'"dataset:apa({at_depth(6_000, 20_000)})"')
         .replace("max_share = 0.01", "max_share = 0.5")
-        .replace("min_size = 2000", f"min_size = {at_depth(10, 30)}")
+        .replace("min_size = 2000", f"min_size = {at_depth(6, 30)}")
         .replace('method = "local_suppression"', at_depth(_QUICK, 'method = "local_suppression"'))
         .replace('languages = ["en", "fr"]', at_depth('languages = ["fr"]', 'languages = ["en", "fr"]'))
         .replace('  "age_blurred = age",\n', "")  # of few people ages are nulled too, and it would tell them

@@ -181,7 +181,14 @@ sys.argv = ["flou", "sleep"]
 command.main()
 """
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen([*under, sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
+    line = [*under, sys.executable, "-c", code]
+    return subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=_hear_requests)
+
+
+def _hear_requests() -> None:
+    """A test run that was itself started by nohup, or in the background, would hand down that requests are ignored."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def started(folder: Path) -> int:

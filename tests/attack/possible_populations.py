@@ -144,12 +144,9 @@ class Rule:
     base: int = 0
     matrix: tuple[int, float, int] = (0, 0.0, 0)
 
-    #: What a suppressed cell holds at least: 1 where empty cells are not listed.
-    least: int = 1
-
     def chance(self, true: int, shown: int | None) -> float:
         if self.kind == "withheld" and shown is None:
-            return 1.0 if true >= self.least else 0.0
+            return 1.0 if true >= 1 else 0.0
         assert shown is not None
         if self.kind in ("none", "withheld"):
             return float(true == shown)

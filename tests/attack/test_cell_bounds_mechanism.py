@@ -130,8 +130,13 @@ def test_rules_that_withhold_zeros_leave_a_suppressed_count_at_nothing(rule: Any
     release = flou.protect.CellSuppression([rule, flou.risk.Threshold(3)]).protect(made)
     assert release.data.published.hidden.sum() == 4
     found = flou.attack.CellBounds([rule, flou.risk.Threshold(3)], singletons="off").run(release)
-    by_count = flou.attack.CellBounds([flou.risk.Threshold(3)], singletons="off").run(release)
+    of_people = flou.protect.CellSuppression([flou.risk.Threshold(3)]).protect(made)
+    by_count = flou.attack.CellBounds([flou.risk.Threshold(3)], singletons="off").run(of_people)
     # rows hold 6 and 13, columns 10 and 9
     assert found.bounds()["low"].to_list() == [0, 0, 4, 3]
     assert found.bounds()["high"].to_list() == [6, 6, 10, 9]
     assert by_count.bounds()["low"].to_list() == [1, 1, 5, 4]
+    # what was withheld by the rule stays so, whatever rules the attack is given
+    assert flou.attack.CellBounds(singletons="off").run(release).bounds()["low"].to_list() == [0, 0, 4, 3]
+    assert flou.attack.CellBounds().run(release.data.public()).bounds()["low"].to_list() == [0, 0, 4, 3]
+    assert flou.attack.CellBounds().run(of_people.data.public()).bounds()["low"].to_list() == [1, 1, 5, 4]

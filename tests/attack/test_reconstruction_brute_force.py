@@ -52,8 +52,6 @@ class Drawn:
         rnd = random.Random(f"{seed} {rule}")
         self.world = _world(rnd)
         self.cells = rnd.choice(["occupied", "all"])
-        if rule.kind == "withheld" and self.cells == "all":
-            rule = Rule("withheld", least=0)  # a zero may be sensitive as well
         self.rule = rule
         self.specs = [
             (_dims(rnd, self.world), rnd.random() < 0.75)

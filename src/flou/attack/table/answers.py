@@ -28,12 +28,12 @@ _OPEN_KEY = bytes(16)
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What is published of the cells of one grouping; a cell that is not among them is shown as zero throughout."""
+    """What is published of the cells of one grouping; a cell that is not among them is shown as zero, or unknown."""
 
     names: U64
     own: Sequence[Own]
     estimates: Sequence[Estimate]
-    #: How many answers a cell of this grouping gets that no table lists.
+    #: How many answers a cell of this grouping gets that no table lists; nothing is known of it where it gets none.
     n_unlisted: int
 
     def n_estimates(self) -> Integers:
@@ -57,7 +57,7 @@ class Answers:
             first = o.known & left
             left &= ~first
             figures[first] = o.figures[first]
-            own.append(Own(o.figures, first, o.mechanism))
+            own.append(Own(o.figures, first, o.mechanism, o.complete))
             estimates.append(_of_own([own[-1]]))
         return figures, guess_counts(estimates, own)
 
@@ -108,10 +108,10 @@ def _own_figures(
 
 
 def _own(view: View, mechanism: Mechanism, names: U64) -> Own:
-    figures = np.zeros(len(names))
+    figures = np.full(len(names), 0.0 if view.complete else np.nan)
     figures[np.searchsorted(names, view.names)] = view.figures[np.argsort(view.of_part)]
     known = ~np.isnan(figures)
-    return Own(np.where(known, figures, 0).astype(np.int64), known, mechanism)
+    return Own(np.where(known, figures, 0).astype(np.int64), known, mechanism, view.complete)
 
 
 def _differ(alike: Sequence[Own], n: int) -> bool:
@@ -154,7 +154,8 @@ class _Gathering:
                 seen[key] = kept[0].signature
                 kept = [kept[0].without([seen[other] for other in self._coarser(key) if other in seen])]
             estimates.append(_of_sums(kept, Noise(mechanism), count))
-        n_unlisted = sum(int(e.n.max(initial=0)) for e in estimates)
+        complete = all(g.table.unlisted == "zero" for g in self.guises)
+        n_unlisted = sum(int(e.n.max(initial=0)) for e in estimates) if complete else 0
         return Answers(wider, own, estimates, n_unlisted)
 
     def _is_anew(self, mechanism: Mechanism) -> bool:
@@ -202,6 +203,10 @@ class _Sums:
         n_parts[place] = view.n_parts
         np.add.at(signature, place[view.of_part], _hashed(view.figures))
         known = ~np.isnan(total) & ~np.isin(names, view.whole)
+        if not view.complete:
+            n_listed = np.zeros(len(names))
+            n_listed[place] = np.bincount(view.of_part, minlength=n)
+            known &= n_listed == n_parts
         return cls(np.where(known, total, 0.0), known, n_parts, signature)
 
     @classmethod
@@ -255,15 +260,16 @@ def _first(alike: Sequence[Own]) -> Own:
     """The first figure of each cell that is known: others repeat it."""
     held = alike[0]
     for other in alike[1:]:
-        held = Own(np.where(held.known, held.figures, other.figures), held.known | other.known, held.mechanism)
+        figures = np.where(held.known, held.figures, other.figures)
+        held = Own(figures, held.known | other.known, held.mechanism, held.complete or other.complete)
     return held
 
 
 def _spread_out(own: Own, place: Integers, n: int) -> Own:
-    """The figures among those of more cells, which the table shows as zero."""
-    figures, known = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
+    """The figures among those of more cells, which the table does not list."""
+    figures, known = np.zeros(n, dtype=np.int64), np.full(n, own.complete)
     figures[place], known[place] = own.figures, own.known
-    return Own(figures, known, own.mechanism)
+    return Own(figures, known, own.mechanism, own.complete)
 
 
 def _signature(own: Own) -> U64:

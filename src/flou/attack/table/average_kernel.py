@@ -98,6 +98,8 @@ class Own:
     figures: Integers
     known: Bools
     mechanism: Mechanism
+    #: Whether cells that it does not list are shown as zero; if not, nothing is known of them.
+    complete: bool = True
 
 
 def weighted_mean(estimates: Sequence[Estimate]) -> Floats:

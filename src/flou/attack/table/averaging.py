@@ -177,8 +177,10 @@ def _judged(published: Published, truth: dict[Grouping, TrueCells]) -> pl.DataFr
                 "The figures of a cell contradict each other: no true count can have been published as all of them. "
                 "The tables are not of the same people, or their mechanism is another one."
             )
-        # what no table lists is shown as zero throughout
-        unlisted = {"published": 0.0, "first": 0, "estimates": answers.n_unlisted, "average": 0.0, "guess": 0}
+        # what no table lists is shown as zero throughout, or unknown
+        n, zero = answers.n_unlisted, answers.n_unlisted > 0
+        unlisted = {"published": 0.0 if zero else np.nan, "first": 0 if zero else -1, "estimates": n,
+                    "average": 0.0 if zero else np.nan, "guess": 0 if zero else -1}  # fmt: skip
         place = np.minimum(np.searchsorted(answers.names, true.names), len(answers.names) - 1)
         listed_ = answers.names[place] == true.names
         columns = {n: np.where(listed_, held[place], unlisted[n]) for n, held in found.items()}

@@ -114,13 +114,19 @@ class BoundsResult(Result):
     ) -> Any:
         """One line a suppressed cell: its labels and the least and largest figure that it can have.
 
-        `known` names suppressed cells that the intruder knows, by their labels. `reveal` adds, for those who protect,
-        the true figure, what bounds are needed and what they come to: `exact`, `narrow`, `safe`, or nothing where the
-        cell is not sensitive.
+        `known` names suppressed cells that the intruder knows, by their labels; of a table as it was published
+        `apriori` says what he knows of them. `reveal` adds, for those who protect, the true figure, what bounds are
+        needed and what they come to: `exact`, `narrow`, `safe`, or nothing where the cell is not sensitive.
         """
         case = self._case
         if reveal and not case.known_truth:
             raise DataError("This is a table as it was published: its true figures are not known.")
+        if len(known) and not case.known_truth:
+            example = {**known[0], "action": "bounds", "first": 3, "second": 3}
+            raise ParameterError(
+                "known= takes the true figures of cells, and a table as it was published does not hold them. Give what "
+                f"the intruder knows to the attack: CellBounds(apriori=[{example!r}])."
+            )
         still = np.unique([self._place(labels) for labels in known]).astype(np.int64)
         frames = []
         for number, side in enumerate(case.in_units):

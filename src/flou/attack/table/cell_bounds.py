@@ -27,6 +27,7 @@ from flou.describe.table.equations import table_equations
 from flou.describe.table.suppression import State
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
+from flou.describe.table.unseen_cells import leaves_zeros_open, may_hide_zeros
 from flou.engine.attack import Deduction
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
@@ -90,9 +91,12 @@ class CellBounds(Deduction):
             )
         table = tables[0]
         _require_nested(table)
-        case, notes = self._as_seen(table) if table.cells.count is None else self._as_held(table)
+        as_held = table.cells.count is not None
+        case, notes = self._as_held(table) if as_held else self._as_seen(table)
         found = case.audited(self.singletons)
         n = found.n_primary
+        if not as_held and leaves_zeros_open(table):
+            notes += self._if_zeros_are_shown(table, found.n_exact)
         return BoundsResult(
             method=self.name(),
             title=self.title,
@@ -135,7 +139,7 @@ class CellBounds(Deduction):
             sensitive, notes = self._withheld(table, hidden, sensitive, apriori)
             intervals = "exact"
         _require_true(table, show)
-        hides_zeros = may_be_empty(self.primary, table, hidden | sensitive.cells)
+        hides_zeros = may_hide_zeros(table) or may_be_empty(self.primary, table, hidden | sensitive.cells)
         whole = WholeTable.of(table)
         equations = table_equations(whole.table)
         sensitive = whole.spread_sensitive(sensitive)
@@ -190,13 +194,26 @@ class CellBounds(Deduction):
         notes: tuple[Note, ...] = (
             Note("the true figures are not known: a cell that can be computed exactly counts, and nothing else"),
         )
-        if table.mechanism is None:
-            notes += (Note("a suppressed count is taken to be 1 at least where empty cells are shown as empty"),)
-        else:
+        if table.unlisted == "unknown":
+            notes += (Note("the categories are taken to be those that the table names or that are declared"),)
+        if table.mechanism is not None:
             text = "a published count stands for all true counts that are published so by {mechanism}"
             notes += (Note(text, {"mechanism": table.mechanism.name}),)
         moving = whole.unseen(hidden | uncertain(table))
         return Case(whole, equations, sides, [], moving, asked, asked, known_truth=False), notes
+
+    def _if_zeros_are_shown(self, table: Table, n_exact: int) -> tuple[Note, ...]:
+        """What would follow besides if no empty cell were withheld, which nobody has said."""
+        try:
+            case, _ = self._as_seen(table.with_changes(zeros_withheld=False))
+            found = case.audited(self.singletons).n_exact
+        except DataError:
+            text = "an empty cell is among the suppressed ones for certain: else the figures contradict each other"
+            return (Note(text),)
+        text = "empty cells may be among the suppressed ones; were all of them shown, {n} would be known exactly"
+        if found == n_exact:
+            text = "empty cells may be among the suppressed ones; were all of them shown, as many would be known"
+        return (Note(text, {"n": found}),)
 
     def _shown(self, table: Table) -> Show:
         """The figures that are published."""

@@ -3,8 +3,9 @@
 A count that is asked for by sex is also the sum of the counts by sex and age, and of those by sex and region: each set
 of parts is another answer to the same question, with noise of its own (Asghar and Kaafar 2020). A view is one of these
 answers: the cells of a table at some levels of its dimensions, added up to coarser levels. Cells are known by their
-coordinates, wherever they stand. Only published figures are looked at: a cell that a table does not list is a published
-zero. Which people are in a cell nobody knows here; two cells of the same people under other names are two cells.
+coordinates, wherever they stand. Only published figures are looked at: a cell that a table of ours does not list is a
+published zero, one that a table of others does not list is unknown. Which people are in a cell nobody knows here; two
+cells of the same people under other names are two cells.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class View:
     n_parts: Floats
     #: Coarse cells that are listed and not split: nothing finer of them is known, so that no sum stands for them.
     whole: U64
+    #: Whether cells that the table does not list are shown as zero; if not, nothing is known of them.
+    complete: bool
 
 
 class Guises:
@@ -89,6 +92,7 @@ class Guises:
             figures=self.figures[parts],
             n_parts=n_parts[first],
             whole=self._unsplit(fine, coarse),
+            complete=self.table.unlisted == "zero",
         )
 
     def _unsplit(self, fine: Levels, coarse: Levels) -> U64:

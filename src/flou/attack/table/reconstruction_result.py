@@ -74,7 +74,13 @@ class Reconstructed(_Holding):
 
     def __repr__(self) -> str:
         sure = f"{self.rebuilt.n_certain:,} of them for certain" if self.rebuilt.asked else "none looked at"
-        return f"{self.rebuilt.n_people:,} people rebuilt from tables, {sure}"
+        head = f"{self.rebuilt.n_people:,} people rebuilt from tables, {sure}"
+        return "\n".join([head, *(f"  Note: {note}" for note in self.notes)])
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was taken for granted."""
+        return tuple(_assumptions(self.rebuilt))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -227,7 +233,7 @@ _ORIGINS = {
 
 
 def _notes(rebuilt: Rebuilt, found: Evaluation) -> list[Note]:
-    notes = [_ORIGINS[found.origin]]
+    notes = [_ORIGINS[found.origin], *_assumptions(rebuilt)]
     figures = rebuilt.case.figures
     if rebuilt.asked and rebuilt.n_certain == 0 and not all(m.bounded for m in figures.layout.mechanisms):
         notes.append(Note("noise without a bound leaves nothing certain, whatever its size"))
@@ -243,6 +249,18 @@ def _notes(rebuilt: Rebuilt, found: Evaluation) -> list[Note]:
     if rebuilt.mode == "posterior" and not all(s.converged for s in rebuilt.solved):
         n = sum(not s.converged for s in rebuilt.solved)
         notes.append(Note("the chances of {n} blocks did not settle down: the confidence may be off", {"n": n}))
+    return notes
+
+
+def _assumptions(rebuilt: Rebuilt) -> list[Note]:
+    """What nobody said of tables that others published, and what it would prove if it were said."""
+    notes = []
+    if rebuilt.case.assumed:
+        text = "the values of {columns} are taken to be those that the tables name: nothing declares them"
+        notes.append(Note(text, {"columns": ", ".join(rebuilt.case.assumed)}))
+    if rebuilt.n_if_zeros_are_shown is not None:
+        text = "empty cells may be among the suppressed ones; were all of them shown, {n} people would be certain"
+        notes.append(Note(text, {"n": rebuilt.n_if_zeros_are_shown}))
     return notes
 
 

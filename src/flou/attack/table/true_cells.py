@@ -124,7 +124,9 @@ def require_made_of(truth: TrueCells, answers: Answers) -> None:
         if not own.mechanism.bounded:
             continue
         wrong: NDArray[np.bool_] = own.known & (own.mechanism.probability(own.figures, true) == 0)
-        n = int(wrong.sum()) + int((own.mechanism.probability(np.zeros_like(unlisted), unlisted) == 0).sum())
+        n = int(wrong.sum())
+        if own.complete:
+            n += int((own.mechanism.probability(np.zeros_like(unlisted), unlisted) == 0).sum())
         if not n:
             continue
         if isinstance(own.mechanism, Unchanged):

@@ -3,7 +3,8 @@
     flou.Table.from_published(frame, ["region", "sex"], mechanism=flou.protect.RandomRounding(5).mechanism)
 
 Counts that are null are suppressed. The mechanism is what the office says that it did; without one the shown counts are
-true. Such a table can be attacked and its bounds computed; it cannot be protected, for nobody here knows its figures.
+true. The categories are those that the frame names, or that the schema declares. Such a table can be attacked and its
+bounds computed; it cannot be protected, for nobody here knows its figures.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Published
-from flou.describe.table.dimension import TOTAL
+from flou.describe.table.dimension import TOTAL, Dimension
 from flou.describe.table.from_frame import table_from_frame
+from flou.describe.table.roll_up import Digits
+from flou.describe.table.seen import cell_name
 from flou.describe.table.table import Table
+from flou.describe.table.unseen_cells import Zeros
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, did_you_mean
 from flou.engine.result import unused
@@ -37,13 +42,16 @@ def table_from_published(
     mechanism: Mechanism | None = None,
     total: str = TOTAL,
     cells: Listing | Literal["as given"] = "as given",
+    zeros: Zeros | None = None,
     name: str = "",
     schema: Schema | None = None,
 ) -> Table:
     """A table as it was published, from a frame that lists its cells.
 
-    `cells` says whether cells are listed that nobody is in ("all"), or none ("occupied"): then somebody is in each that
-    is suppressed. By default the first if a zero is among those shown. `schema` is what is known of the columns.
+    Of a cell that the frame does not list nothing is known. `cells = "occupied"` says that it lists every cell that
+    somebody is in: others are empty, and a suppressed one is not. `zeros` says whether empty cells are among the
+    suppressed ones ("may be withheld", which is the cautious answer) or all "shown". `schema` is what is known of the
+    columns.
     """
     entered = native.enter(frame)
     rows = native.collect(entered.frame)
@@ -52,14 +60,15 @@ def table_from_published(
                         f"Columns: {', '.join(rows.columns)}.")  # fmt: skip
     if cells not in ("occupied", "all", "as given"):
         raise ParameterError(f'cells = {cells!r} must be "occupied" or "all".')
+    if zeros not in (None, "shown", "may be withheld"):
+        raise ParameterError(f'zeros = {zeros!r} must be "shown" or "may be withheld".')
     if mechanism is not None and not isinstance(mechanism, Mechanism):
         raise ParameterError(
             f"mechanism = {mechanism!r} is no mechanism: give what made the figures, such as "
             "flou.protect.RandomRounding(base=5).mechanism, or leave it out where they are true."
         )
     shown = rows[count]
-    zeros = bool((shown == 0).any()) if shown.dtype.is_numeric() else False
-    listing: Listing = cells if cells != "as given" else "all" if zeros else "occupied"
+    listing: Listing = "occupied" if cells == "occupied" else "all"
     if not shown.dtype.is_numeric() and shown.drop_nulls().len():
         raise DataError(
             f"The column {count!r} holds {shown.dtype}, not counts: write suppressed cells as null, and the others as "
@@ -74,14 +83,45 @@ def table_from_published(
     hidden = shown.is_null().to_numpy()[place]
     counts: Any = held.true_counts
     published = Published(np.where(hidden, np.nan, counts) if hidden.any() else counts)
+    if listing == "occupied" and mechanism is None:
+        _require_margins(held)
+    sure = zeros == "shown" or (zeros is None and listing == "occupied" and mechanism is None)
     return replace(
         held,
         cells=held.cells.shapes_alone(),
         weight_name=None,
         combinations=(tuple(dim.levels[0] for dim in held.dims),),  # its finest cells, though none may be shown
         n_unlisted_zeros=0,
+        unlisted="zero" if listing == "occupied" else "unknown",
+        zeros_withheld=not sure,
         published=published,
         mechanism=mechanism,
         marks=held.marks.add(released=True),
         native_kind=entered.kind,
     )
+
+
+def _require_margins(table: Table) -> None:
+    """Refuse a list of all occupied cells that leaves out the margin of one of them."""
+    digits, codes = Digits(tuple(dim.n_nodes for dim in table.dims)), table.cells.codes
+    listed_ = digits.pack(list(codes.T))
+    depths = np.stack([dim.depths[codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
+    for combination in np.unique(depths, axis=0):
+        below = np.flatnonzero((depths >= combination).all(axis=1))
+        above = [_ancestors(dim, codes[below, j], int(combination[j])) for j, dim in enumerate(table.dims)]
+        missing = np.flatnonzero(~np.isin(digits.pack(above), listed_))
+        if len(missing):
+            nodes = [int(held[missing[0]]) for held in above]
+            name = " × ".join(dim.category(node) for dim, node in zip(table.dims, nodes, strict=True))
+            part = cell_name(table, int(below[missing[0]]))
+            raise DataError(
+                f'cells = "occupied" says that every cell that somebody is in is listed, and {name} is not, though '
+                f"{part} is. Leave cells out: nothing is then assumed of cells that are not listed."
+            )
+
+
+def _ancestors(dim: Dimension, nodes: NDArray[np.int32], depth: int) -> NDArray[np.int32]:
+    """The nodes of a depth at or above some."""
+    while (deeper := dim.depths[nodes] > depth).any():
+        nodes = np.where(deeper, dim.parents[nodes], nodes).astype(np.int32)
+    return nodes

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from flou.describe.public_schema import schema_of_values
 from flou.describe.table.cells import Published
+from flou.describe.table.unseen_cells import may_hide_zeros
 from flou.engine.data import Kin
 from flou.engine.errors import DataError
 
@@ -73,6 +74,7 @@ def public_table(table: Table) -> Table:
     if table.cells.count is None:
         return table if table.suppression is None else replace(table, suppression=None)
     published, cells, dims = _published(table), table.cells.shapes_alone(), table.dims
+    zeros_withheld = may_hide_zeros(table)
     if table.published is not None:
         table = replace(table, combinations=table.level_combinations)  # what a table has is known, listed or not
         seen = _listed(table, published.figure != 0)
@@ -83,7 +85,15 @@ def public_table(table: Table) -> Table:
     if cells.coherent is not None:
         cells = cells.with_changes(possible=cells.coherent | (published.figure != 0))
     return replace(
-        table, dims=dims, cells=cells, published=published, suppression=None, n_unlisted_zeros=0, trail=None, kin=Kin()
+        table,
+        dims=dims,
+        cells=cells,
+        published=published,
+        suppression=None,
+        zeros_withheld=zeros_withheld,
+        n_unlisted_zeros=0,
+        trail=None,
+        kin=Kin(),
     )
 
 

@@ -3,9 +3,8 @@
     table = people.tabulate(["region>department", "sex"])
     table.to_frame()                     # dims, count, value, status
 
-The object is frozen; a protection makes a new one, which shows what would be published and keeps the true
-figures for those who protect (`to_frame(reveal=True)`). The mechanism that protected it travels with it:
-intruders know the method, so attacks and measures must.
+The object is frozen; a protection makes a new one, which shows what would be published and keeps the true figures for
+those who protect (`to_frame(reveal=True)`). The mechanism travels with it: intruders know it, so attacks must.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from flou.describe.table.cells import Cells, Floats, Ints, Published
 from flou.describe.table.dimension import Dimension
 from flou.describe.table.seen import all_combinations, listed_cells, public_table, status_words, told_of, withheld
+from flou.describe.table.unseen_cells import Unlisted
 from flou.engine import native
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
@@ -55,14 +55,16 @@ class Table:
 
     dims: tuple[Dimension, ...]
     cells: Cells = field(repr=False)
-    #: What is counted up, if anything: the column of amounts, and that of sampling weights.
+    #: What is counted up, if anything: the columns of amounts and of weights.
     value_name: str | None = None
     weight_name: str | None = None
     #: Which cells are listed: those that somebody is in, or all that the categories make.
     listed: Listing = "occupied"
-    #: The level combinations that the table has, by the depths of its dimensions, though none of their cells may be
-    #: listed; empty where those of the listed cells are all there are.
+    #: The level combinations that the table has, by depths, besides those of the listed cells.
     combinations: tuple[tuple[int, ...], ...] = ()
+    #: What unlisted cells tell, and whether empty ones may be suppressed, if anybody says so: see `unseen_cells`.
+    unlisted: Unlisted = "zero"
+    zeros_withheld: bool | None = None
     #: How many further cells the categories make, in which nobody is.
     n_unlisted_zeros: int = 0
     #: What everybody knows of the columns: their values, hierarchies, and combinations that cannot exist.
@@ -70,8 +72,7 @@ class Table:
     published: Published | None = field(default=None, repr=False)
     #: Which cells a suppression withholds and why: for those who protect, never part of what is published.
     suppression: Suppression | None = field(default=None, repr=False)
-    #: What produced the published figures, cell by cell; None where they are the true ones, or where no mechanism of
-    #: single cells describes them (weighted estimates, margins that were made to add up, cells withheld).
+    #: What made the published figures, cell by cell; None where they are true, or where nothing cell by cell did.
     mechanism: Mechanism | None = None
     marks: Marks = field(default_factory=Marks)
     trail: Trail | None = field(default=None, repr=False)
@@ -179,9 +180,9 @@ class Table:
         """The true counts that occur and how many cells have each, empty cells included as far as they are known."""
         counted = self.true_counts if self.cells.possible is None else self.true_counts[self.cells.possible]
         counts, n = np.unique(counted, return_counts=True)
-        if self.n_unlisted_zeros and (not len(counts) or counts[0] != 0):
-            counts, n = np.concatenate([[0], counts]), np.concatenate([[0], n])
         if self.n_unlisted_zeros:
+            if not len(counts) or counts[0] != 0:
+                counts, n = np.concatenate([[0], counts]), np.concatenate([[0], n])
             n[0] += self.n_unlisted_zeros
         return counts.astype(np.int64), n.astype(np.int64)
 
@@ -210,8 +211,7 @@ class Table:
     def to_frame(self, *, reveal: bool = False) -> Any:
         """One line a cell: its labels, `count`, `value` and `status`, in the type of frame the records came in.
 
-        Of a protected table these are the figures that would be published; `reveal` adds the true ones, and of a
-        suppression the state of each cell and its `reason`.
+        They are those that would be published; `reveal` adds the true ones, and of a suppression states and reasons.
         """
         return native.like(self.shown_cells(reveal=reveal), self.native_kind)
 

@@ -233,6 +233,7 @@ class CellSuppression(TableProtection):
                 counted="count" in figures,
             ),
             mechanism=None,
+            zeros_withheld=may_be_empty(self.primary, table, sensitive.cells),
             suppression=Suppression(
                 states=states,
                 reasons=sensitive.reasons,

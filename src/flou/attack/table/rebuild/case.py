@@ -8,7 +8,7 @@ worth nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from flou.describe.microdata import Microdata
 from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet, tables_of
+from flou.describe.table.unseen_cells import leaves_zeros_open
 from flou.engine import native
 from flou.engine.errors import DataError, did_you_mean
 from flou.engine.values import text_of
@@ -44,6 +45,23 @@ class Case:
     @property
     def n_blocks(self) -> int:
         return len(self.figures.blocks)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The attributes of which nobody says which values exist: those that the tables name are taken for all."""
+        if all(table.unlisted == "zero" for table in self.figures.tables):
+            return ()  # somebody with another value would be listed
+        return tuple(a.name for a in self.universe.attributes if not a.base)
+
+    @property
+    def if_zeros_are_shown(self) -> Case | None:
+        """The case if no empty cell were among the suppressed ones; None where that is known anyway."""
+        tables = self.figures.tables
+        unsaid = [leaves_zeros_open(table) for table in tables]
+        if not any(unsaid):
+            return None
+        shown = tuple(t.with_changes(zeros_withheld=False) if u else t for t, u in zip(tables, unsaid, strict=True))
+        return replace(self, figures=replace(self.figures, tables=shown))
 
     def block_of(self, people: Microdata) -> Ints:
         """The block of each record; -1 where there is none."""

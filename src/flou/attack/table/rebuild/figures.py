@@ -1,8 +1,8 @@
 """The published figures, block by block, and the problem that each block poses.
 
-Cells that a table does not list are shown as zero. A suppressed cell allows any count: of a table that lists the cells
-that somebody is in, one at least. Everything else follows from the mechanism that travels with the table: which true
-counts can lie behind a figure, and how likely each is.
+What a suppressed cell and one that is not listed tell is said in `flou.describe.table.unseen_cells`. Everything else
+follows from the mechanism that travels with the table: which true counts can lie behind a figure, and how likely each
+is.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from flou.attack.table.rebuild.shared_noise import find_keys, share_noise
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
+from flou.describe.table.unseen_cells import least_suppressed
 from flou.engine.errors import DataError
 
 
@@ -32,7 +33,7 @@ class Figures:
     tables: tuple[Table, ...]
     #: The label of each block; one without a name where nothing is split.
     blocks: tuple[str, ...]
-    #: The listed figures: block, figure and what is shown, in the order of blocks; -1 stands for suppressed.
+    #: The listed figures: block, figure and what is shown, in the order of blocks.
     block: Ints
     figure: Ints
     shown: Ints
@@ -43,9 +44,10 @@ class Figures:
         return np.searchsorted(self.block, np.arange(len(self.blocks) + 1))
 
     def published(self, block: int) -> Ints:
-        """What is shown of each figure of a block; -1 where it is suppressed."""
+        """What is shown of each figure of a block; `SUPPRESSED` or `UNKNOWN` where nothing is."""
         at = slice(self._bounds[block], self._bounds[block + 1])
-        published = np.zeros(self.layout.n_figures, dtype=np.int64)
+        unlisted = np.array([0 if table.unlisted == "zero" else UNKNOWN for table in self.tables], dtype=np.int64)
+        published = unlisted[self.layout.table]
         published[self.figure[at]] = self.shown[at]
         return published
 
@@ -108,7 +110,7 @@ class Figures:
             seen = here[published[here] >= 0]
             low[seen], high[seen] = mechanism.support(published[seen])
             hard[seen] = mechanism.bounded
-            low[here[published[here] < 0]] = int(table.listed == "occupied")
+            low[here[published[here] == SUPPRESSED]] = least_suppressed(table)
             never = seen[high[seen] < low[seen]]
             if len(never):
                 figure = int(never[0])
@@ -127,8 +129,8 @@ class Figures:
                 found.append((int(most[rows].sum()), not merely[rows].any()))
         if not found:
             raise DataError(
-                "Nothing that is published bounds the number of people: every table has suppressed cells at each of "
-                "its levels. Say how many there can be at most: max_total=…."
+                "Nothing that is published bounds the number of people: every table has cells at each of its levels "
+                "that are suppressed or not listed. Say how many there can be at most: max_total=…."
             )
         # a bound that is proven goes before a smaller one that is merely likely
         return min(found, key=lambda held: (not held[1], held[0]))
@@ -162,6 +164,8 @@ class Figures:
         return possible
 
 
+#: What stands in the place of a count that is suppressed, and of one that is not listed and may be anything.
+SUPPRESSED, UNKNOWN = -1, -2
 #: More people than any table counts.
 _NO_BOUND = 2**40
 #: Counts that the figures of one block may allow together.
@@ -193,7 +197,8 @@ def read_figures(
     found = []
     for t, table in enumerate(tables):
         assert table.published is not None
-        shown = np.where(table.published.hidden, -1, np.nan_to_num(table.published.count, nan=-1)).astype(np.int64)
+        hidden, count = table.published.hidden, np.nan_to_num(table.published.count, nan=SUPPRESSED)
+        shown = np.where(hidden, SUPPRESSED, count).astype(np.int64)
         depths = np.stack(
             [dim.depths[table.cells.codes[:, j]].astype(np.int64) for j, dim in enumerate(table.dims)], axis=1
         )

@@ -1,9 +1,9 @@
 """Which cells of the attribute product each published figure counts, and which figures share their noise.
 
 A table lists cells by categories at some levels; every level combination that it shows cuts the product into groups,
-and each group is a figure: what the table lists, or zero where it lists nothing, for cells that are shown as zero are
-not listed. Figures that count the same cells are one row, whatever tables they stand in. Where noise belongs to the
-cell, or to the people in it, equal figures of the same cell are one figure: they tell nothing twice.
+and each group is a figure: what the table lists, or what a cell tells that it does not list. Figures that count the
+same cells are one row, whatever tables they stand in. Where noise belongs to the cell, or to the people in it, equal
+figures of the same cell are one figure: they tell nothing twice.
 """
 
 from __future__ import annotations

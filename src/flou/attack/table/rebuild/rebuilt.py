@@ -7,7 +7,7 @@ which thread solves which changes nothing, for each block has a seed of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -17,8 +17,10 @@ import numpy as np
 import polars as pl
 
 from flou.attack.table.rebuild.case import Case
+from flou.attack.table.rebuild.certain import prove_minimum
 from flou.attack.table.rebuild.contradiction import smallest_contradiction
 from flou.attack.table.rebuild.extremes import bound_total
+from flou.attack.table.rebuild.figures import UNKNOWN
 from flou.attack.table.rebuild.ground import lay_ground
 from flou.attack.table.rebuild.problem import Problem
 from flou.attack.table.rebuild.solve import Mode, Solved, solve
@@ -42,6 +44,8 @@ class Rebuilt:
     solved: tuple[Solved, ...] = field(repr=False)
     #: Whether it was asked which records are certain.
     asked: bool = True
+    #: How many people would be certain if no empty cell were among the suppressed ones; None where that is no question.
+    n_if_zeros_are_shown: int | None = None
 
     @property
     def n_people(self) -> int:
@@ -160,9 +164,10 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
         except Infeasible:
             raise _contradicted(case, block, problem) from None
 
+    n_shown = _n_certain(case.if_zeros_are_shown, seeds) if prove else None
     if case.n_blocks == 1:
         tell("reconstruct", 0, 1)
-        return Rebuilt(case, mode, (one(0),), prove)
+        return Rebuilt(case, mode, (one(0),), prove, n_shown)
     found: list[Solved] = []
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for begin in range(0, case.n_blocks, _AT_ONCE):
@@ -170,7 +175,19 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
             chosen = range(begin, min(begin + _AT_ONCE, case.n_blocks))
             found += pool.map(lambda block: copy_context().run(one, block), chosen)
     tell("reconstruct", case.n_blocks, case.n_blocks)
-    return Rebuilt(case, mode, tuple(found), prove)
+    return Rebuilt(case, mode, tuple(found), prove, n_shown)
+
+
+def _n_certain(case: Case | None, seeds: Sequence[int]) -> int | None:
+    """How many people are certain in all blocks; None where no population fits."""
+    if case is None:
+        return None
+    try:
+        problems = [case.figures.problem(block) for block in range(case.n_blocks)]
+        found = [prove_minimum(problem, seed=seed)[0] for problem, seed in zip(problems, seeds, strict=True)]
+    except (Infeasible, DataError):
+        return None
+    return int(sum(least.sum() for least in found))
 
 
 def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
@@ -186,7 +203,7 @@ def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
     for row in np.unique([*found.rows.tolist(), *problem.apart[found.pairs].reshape(-1).tolist()]).tolist():
         seen: set[int] = set()
         for figure in np.flatnonzero(layout.row == row).tolist():
-            if published[figure] not in seen:
+            if published[figure] != UNKNOWN and published[figure] not in seen:
                 seen.add(int(published[figure]))
                 shown = "suppressed" if published[figure] < 0 else f"{published[figure]:,}"
                 named.append(f"{layout.figure_name(figure, case.figures.tables)}: {shown}")

@@ -1,17 +1,18 @@
 """A table as it was published, without its true figures: some table that agrees with it stands in for the true one.
 
 Every bound is a matter of what is published alone, so any table that agrees will do to start from. Where there is none
-the published figures contradict each other, which is said. An office that shows empty cells as empty is taken to
-withhold none, so that a suppressed count is 1 at least; sums are not below zero where no published one is.
+the published figures contradict each other, which is said. What a suppressed or unlisted cell tells is said in
+`flou.describe.table.unseen_cells`; sums are not below zero where no published one is.
 
 Where a mechanism moved the counts, a published count stands for all true counts that it can be published for, and
-nothing but their bounds is known of it: the equations hold of the true ones. Cells that such a table does not list are
-shown as zero. Of noise without bounds nothing follows for certain.
+nothing but their bounds is known of it: the equations hold of the true ones. Of noise without bounds nothing follows
+for certain.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from flou.describe.table.apriori import Apriori
-from flou.describe.table.cells import Cells, Floats, Published
+from flou.describe.table.cells import Cells, Floats, Ints, Published
+from flou.describe.table.dimension import Dimension
 from flou.describe.table.equations import Equations
 from flou.describe.table.roll_up import Digits
 from flou.describe.table.table import Table
+from flou.describe.table.unseen_cells import least_suppressed
 from flou.engine.errors import DataError
 from flou.risk.table.bounds.needs import Needs
 from flou.risk.table.bounds.programs import Program
@@ -41,20 +44,15 @@ _MOST_CELLS = 1_000_000
 def laid_out(table: Table) -> Table:
     """A table whose counts a mechanism moved, with the cells that it leaves out because they are shown as zero."""
     published = table.published
-    if table.mechanism is None or table.listed == "all" or published is None or not published.counted:
+    moved = table.mechanism is not None and table.unlisted == "zero" and table.listed != "all"
+    if not moved or published is None or not published.counted:
         return table
     codes, digits = table.cells.codes, Digits(tuple(dim.n_nodes for dim in table.dims))
     depths = np.stack([dim.depths[codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
     parts = []
     for combination in np.unique(depths, axis=0).tolist():
         nodes = [np.flatnonzero(dim.depths == depth) for dim, depth in zip(table.dims, combination, strict=True)]
-        n = math.prod(len(held) for held in nodes)
-        if n > _MOST_CELLS:
-            raise DataError(
-                f"The table leaves out cells that are shown as zero, and with them it has {n:,} and more, too many to "
-                "attack. Take fewer or coarser dimensions."
-            )
-        parts.append(digits.pack([grid.ravel() for grid in np.meshgrid(*nodes, indexing="ij")]))
+        parts.append(_grid(nodes, digits))
     packed = np.sort(np.concatenate(parts))
     count = np.zeros(len(packed))
     count[np.searchsorted(packed, digits.pack(list(codes.T)))] = published.count
@@ -63,9 +61,31 @@ def laid_out(table: Table) -> Table:
 
 
 def seen_table(table: Table) -> WholeTable:
-    """The cells of a published table with the margins that it does not list; its counts are none."""
-    nothing = np.zeros(table.n_cells, dtype=np.int64)
-    return WholeTable.of(table.with_changes(cells=table.cells.with_changes(count=nothing)))
+    """The cells of a published table with those that it does not list and that may hold somebody; counts are none."""
+    cells = table.cells.with_changes(count=np.zeros(table.n_cells, dtype=np.int64))
+    if table.unlisted == "unknown":
+        digits = Digits(tuple(dim.n_nodes for dim in table.dims))
+        finest = _grid([_leaves(dim) for dim in table.dims], digits)
+        more = digits.unpack(np.setdiff1d(finest, digits.pack(list(cells.codes.T))))
+        cells = Cells(np.concatenate([cells.codes, more]), np.zeros(cells.n + len(more), dtype=np.int64))
+    whole = WholeTable.of(table.with_changes(cells=cells, published=None))
+    return WholeTable(whole.table, whole.places[: table.n_cells])
+
+
+def _leaves(dim: Dimension) -> Ints:
+    """The finest categories."""
+    return np.setdiff1d(np.arange(1, dim.n_nodes), dim.parents).astype(np.int64)
+
+
+def _grid(nodes: Sequence[Ints], digits: Digits) -> Ints:
+    """Every combination of some categories, packed."""
+    n = math.prod(len(held) for held in nodes)
+    if n > _MOST_CELLS:
+        raise DataError(
+            f"The categories make {n:,} cells of which most are not listed, too many to attack. Take fewer or coarser "
+            'dimensions; where every cell that somebody is in is listed, say so: cells = "occupied".'
+        )
+    return digits.pack([grid.ravel() for grid in np.meshgrid(*nodes, indexing="ij")])
 
 
 def seen_sides(table: Table, whole_table: WholeTable, equations: Equations, apriori: Apriori) -> list[Side]:
@@ -134,11 +154,7 @@ def _lowest(table: Table, figure: Figure, shown: Floats) -> float:
     known = ~np.isnan(shown)
     if figure == "value":
         return -np.inf if (shown[known] < 0).any() else 0.0
-    possible = np.ones(len(shown), dtype=np.bool_) if table.cells.possible is None else table.cells.possible
-    if table.mechanism is not None:
-        return 0.0  # an empty cell and one that is shown as zero are withheld alike
-    told = table.listed == "occupied" or bool((shown[known & possible] == 0).any())
-    return 1.0 if told and table.weight_name is None else 0.0
+    return float(least_suppressed(table))
 
 
 def _usual(base: Floats) -> float:

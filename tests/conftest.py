@@ -19,7 +19,7 @@ machine.set_up(Path(__file__).resolve().parents[1])
 
 #: Seconds of work that a test may take every day, compilation left out; longer ones carry the mark `deep`. A busy machine
 #: counts up to twice the seconds, and a run that decides whether work lands should not fail for that.
-MAX_SECONDS = 6.0 if os.environ.get("CI") else 3.0
+MAX_SECONDS = 6.0 if os.environ.get("CI") or os.environ.get("FLOU_REQUIRE_ALL") else 3.0
 #: The one test of a file in its full size.
 FULL_SIZE = "tests/docs/test_snippets.py::test_page_does_what_it_says[docs/tutorials/08-a-whole-release.md]"
 

@@ -106,6 +106,53 @@ def test_a_list_of_all_occupied_cells_has_the_margins_of_all_of_them() -> None:
     assert found.filter(a="a0", b="Total").select("low", "high").row(0) == (2, 2)
 
 
+def test_an_empty_cell_needs_no_margin() -> None:
+    shown: Shown = {("a0", "b0"): 0, ("a1", "b0"): 3, ("a1", "Total"): 3}
+    assert flou.attack.CellBounds().run(published(shown, cells="occupied")).value == 0
+
+
+def test_categories_that_are_declared_may_hold_those_who_are_missing() -> None:
+    """x is 2 if the table names all categories, and 0 to 2 if there is a third one."""
+    frame = pl.DataFrame({"a": ["x", "y", "Total"], "count": [None, 3, 5]})
+    schema = flou.Schema(keys=["a"], modalities={"a": ["x", "y", "z"]})
+    named = flou.attack.CellBounds().run(flou.Table.from_published(frame, ["a"]))
+    assert named.bounds().select("low", "high").rows() == [(2, 2)]
+    assert "the values of a are taken to be those that the tables name" in str(named)
+    table = flou.Table.from_published(frame, ["a"], schema=schema)
+    declared = flou.attack.CellBounds().run(table)
+    assert declared.bounds().select("low", "high").rows() == [(0, 2)]
+    assert "are taken to be" not in str(declared)
+    bounds = flou.attack.Reconstruction().reconstruct(table, secret=1).bounds(a="x")
+    assert (bounds.low, bounds.high, bounds.exact) == (0, 2, True)
+
+
+def test_nothing_is_shown_of_a_cell_that_is_not_listed() -> None:
+    shown: Shown = {("a0", "b0"): 3, ("a1", "Total"): 6, ("a0", "Total"): 6, ("Total", "Total"): 12, ("a1", "b1"): 3}
+    noise = flou.protect.RandomRounding(3).mechanism
+    table = published(shown, mechanism=noise)
+    assert table.cell(a="a1", b="b0") == {"a": "a1", "b": "b0", "count": None, "status": "not listed"}
+    assert table.to_html().count('<td class="nil"></td>') == 4
+    for compute in (
+        lambda t: t.ratio({"a": "a1", "b": "b0"}, {"a": "a1"}),
+        lambda t: t.mean("b", {"b0": 0, "b1": 1}),
+    ):
+        with pytest.raises(DataError, match="not listed, and nothing is known of them"):
+            compute(table)
+        compute(published(shown, mechanism=noise, cells="occupied"))
+    assert table.ratio({"a": "a0", "b": "b0"}, {"a": "a0"}).value == 0.5
+
+
+def test_an_empty_cell_that_is_withheld_against_the_rules_is_not_held_occupied() -> None:
+    frame = pl.DataFrame({"a": ["x", "y", "z", "Total"], "count": [0, 2, 8, 10]})
+    made = flou.Table.from_frame(frame, ["a"], cells="all")
+    rules = [flou.risk.Threshold(3)]
+    said = [{"a": "x", "action": "protect"}]
+    release = flou.protect.CellSuppression(rules, apriori=said).protect(made)
+    assert release.data.published.hidden.tolist()[1:3] == [True, True]
+    bounds = flou.attack.Reconstruction().reconstruct(release, secret=1).bounds(a="x")
+    assert bounds.low == 0
+
+
 def test_zeros_may_be_withheld_unless_the_caller_says_that_they_are_shown() -> None:
     frame = pl.DataFrame({"a": ["x", "y", "z", "w", "Total"], "count": [None, None, 0, 10, 13]})
 
@@ -116,15 +163,15 @@ def test_zeros_may_be_withheld_unless_the_caller_says_that_they_are_shown() -> N
     cautious, rows = bounds()
     assert rows == [(0, 3), (0, 3)] == bounds(zeros="may be withheld")[1]
     assert bounds(zeros="shown")[1] == [(1, 2), (1, 2)]
-    assert "were all of them shown, as many would be known" in str(cautious)
+    assert "if none were, no further cell would be known exactly" in str(cautious)
     with pytest.raises(ParameterError, match='must be "shown" or "may be withheld"'):
         bounds(zeros="published")
 
 
 @pytest.mark.parametrize(
     ("counts", "said"),
-    [([None, None, 8, 10], "were all of them shown, 2 would be known exactly"),
-     ([None, None, 8, 9], "an empty cell is among the suppressed ones for certain")],
+    [([None, None, 8, 10], "if none were, 2 cells would be known exactly"),
+     ([None, None, 8, 9], "a suppressed cell is empty for certain")],
 )  # fmt: skip
 def test_what_shown_zeros_would_prove_stands_beside_the_bounds(counts: list[int | None], said: str) -> None:
     frame = pl.DataFrame({"a": ["x", "y", "z", "Total"], "count": counts})
@@ -138,7 +185,7 @@ def test_what_shown_zeros_would_prove_of_people() -> None:
     attack = flou.attack.Reconstruction()
     found = attack.reconstruct(flou.Table.from_published(frame, ["a"]), secret=1)
     assert found.rebuilt.n_certain == 10
-    assert "were all of them shown, 12 people would be certain" in str(found)
+    assert "if none were, 12 people would be certain" in str(found)
     assert "the values of a are taken to be those that the tables name" in str(found)
     said = flou.Table.from_published(
         frame, ["a"], zeros="shown", schema=flou.Schema(keys=["a"], modalities={"a": list("wxyz")})

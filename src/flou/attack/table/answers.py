@@ -28,7 +28,7 @@ _OPEN_KEY = bytes(16)
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What is published of the cells of one grouping; a cell that is not among them is shown as zero, or unknown."""
+    """What is published of the cells of one grouping; any other cell is shown as zero, or unknown."""
 
     names: U64
     own: Sequence[Own]
@@ -266,7 +266,7 @@ def _first(alike: Sequence[Own]) -> Own:
 
 
 def _spread_out(own: Own, place: Integers, n: int) -> Own:
-    """The figures among those of more cells, which the table does not list."""
+    """The figures laid out over more cells: those that are added are shown as zero, or unknown."""
     figures, known = np.zeros(n, dtype=np.int64), np.full(n, own.complete)
     figures[place], known[place] = own.figures, own.known
     return Own(figures, known, own.mechanism, own.complete)

@@ -27,7 +27,7 @@ from flou.describe.table.equations import table_equations
 from flou.describe.table.suppression import State
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
-from flou.describe.table.unseen_cells import leaves_zeros_open, may_hide_zeros
+from flou.describe.table.unseen_cells import assumed_values, leaves_zeros_open, may_hide_zeros
 from flou.engine.attack import Deduction
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
@@ -194,8 +194,8 @@ class CellBounds(Deduction):
         notes: tuple[Note, ...] = (
             Note("the true figures are not known: a cell that can be computed exactly counts, and nothing else"),
         )
-        if table.unlisted == "unknown":
-            notes += (Note("the categories are taken to be those that the table names or that are declared"),)
+        assumed = [dim.name for dim in table.dims if not dim.declared] if table.unlisted == "unknown" else []
+        notes += assumed_values(assumed)
         if table.mechanism is not None:
             text = "a published count stands for all true counts that are published so by {mechanism}"
             notes += (Note(text, {"mechanism": table.mechanism.name}),)
@@ -203,16 +203,15 @@ class CellBounds(Deduction):
         return Case(whole, equations, sides, [], moving, asked, asked, known_truth=False), notes
 
     def _if_zeros_are_shown(self, table: Table, n_exact: int) -> tuple[Note, ...]:
-        """What would follow besides if no empty cell were withheld, which nobody has said."""
+        """How many cells would be known exactly if no suppressed cell were empty."""
         try:
             case, _ = self._as_seen(table.with_changes(zeros_withheld=False))
-            found = case.audited(self.singletons).n_exact
-        except DataError:
-            text = "an empty cell is among the suppressed ones for certain: else the figures contradict each other"
-            return (Note(text),)
-        text = "empty cells may be among the suppressed ones; were all of them shown, {n} would be known exactly"
+        except DataError:  # with empty cells the same figures agreed
+            return (Note("a suppressed cell is empty for certain: otherwise the figures would contradict each other"),)
+        found = case.audited(self.singletons).n_exact
+        text = "suppressed cells may be empty here; if none were, {n} cells would be known exactly"
         if found == n_exact:
-            text = "empty cells may be among the suppressed ones; were all of them shown, as many would be known"
+            text = "suppressed cells may be empty here; if none were, no further cell would be known exactly"
         return (Note(text, {"n": found}),)
 
     def _shown(self, table: Table) -> Show:

@@ -19,6 +19,7 @@ from flou.attack.table.rebuild.linkage import Links, link_people, shared_attribu
 from flou.attack.table.rebuild.rebuilt import Rebuilt
 from flou.attack.table.reconstruction_chart import draw_matches
 from flou.describe.microdata import Microdata
+from flou.describe.table.unseen_cells import assumed_values
 from flou.engine import native
 from flou.engine.attack import Rate, lift_over
 from flou.engine.charts import Look
@@ -253,14 +254,15 @@ def _notes(rebuilt: Rebuilt, found: Evaluation) -> list[Note]:
 
 
 def _assumptions(rebuilt: Rebuilt) -> list[Note]:
-    """What nobody said of tables that others published, and what it would prove if it were said."""
-    notes = []
-    if rebuilt.case.assumed:
-        text = "the values of {columns} are taken to be those that the tables name: nothing declares them"
-        notes.append(Note(text, {"columns": ", ".join(rebuilt.case.assumed)}))
-    if rebuilt.n_if_zeros_are_shown is not None:
-        text = "empty cells may be among the suppressed ones; were all of them shown, {n} people would be certain"
-        notes.append(Note(text, {"n": rebuilt.n_if_zeros_are_shown}))
+    """What the attack assumes of tables that others published, and what it would prove if more were stated."""
+    notes = [*assumed_values(rebuilt.case.assumed)]
+    n = rebuilt.n_if_zeros_are_shown
+    if n == -1:
+        text = "a suppressed cell is empty for certain: otherwise the figures would contradict each other"
+        notes.append(Note(text))
+    elif n is not None:
+        text = "suppressed cells may be empty here; if none were, {n} people would be certain"
+        notes.append(Note(text, {"n": n}))
     return notes
 
 

@@ -23,6 +23,7 @@ from flou.attack.table.rebuild.matching import Likeness
 from flou.attack.table.rebuild.single_move import Moves, find_targets
 from flou.attack.table.rebuild.true_counts import TrueCounts, count_truth, true_records
 from flou.attack.table.single_result import SingleResult, by_variable, sum_up
+from flou.describe.table.unseen_cells import assumed_values
 from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
@@ -143,6 +144,7 @@ def _notes(case: Case, soft: bool) -> tuple[Note, ...]:
     notes = [Note("of equally likely values each is guessed with the same chance: shares are computed, not drawn")]
     if soft:
         notes.append(Note("figures with unbounded noise make values more or less likely, and determine none"))
+    notes += assumed_values(case.assumed)
     block = "" if case.block is None else case.block.name
     if block:
         notes.append(

@@ -72,6 +72,7 @@ def ratios_within(table: Table, dim: str, *, level: float, mechanism: Mechanism 
     found = packed[place] == wanted
     for depth in np.unique(held.depths[above[~found, number]]):
         _require_level(held, codes[:, number], int(depth))
+    _require_listed(seen, int((~found).sum()))
     counts = _counts(seen)
     first, second = counts[chosen], np.where(found, counts[place], 0)
     bounds = bound_ratios(known, first.tolist(), second.tolist(), "part", level)
@@ -99,6 +100,7 @@ def means_over(
     others = codes[inner].copy()
     others[:, number] = 0
     cells, group = np.unique(others, axis=0, return_inverse=True)
+    _require_listed(seen, len(cells) * len(nodes) - len(inner))
     shown = np.zeros((len(cells), len(nodes)), dtype=np.int64)
     shown[group.reshape(-1), np.searchsorted(nodes, codes[inner, number])] = _counts(seen)[inner]
     bounds = np.array([bound_mean(known, line, scored, level) for line in shown])
@@ -142,7 +144,16 @@ def _counts(table: Table) -> NDArray[np.int64]:
 
 def _figure(table: Table, nodes: list[int]) -> int:
     place = place_of(table, nodes)
+    _require_listed(table, int(place is None))
     return 0 if place is None else int(table.published_counts[place])
+
+
+def _require_listed(table: Table, n_missing: int) -> None:
+    if n_missing and table.unlisted == "unknown":
+        raise DataError(
+            f"{n_missing:,} of the cells that are needed are not listed, and nothing is known of them. If they are "
+            'empty, say so: Table.from_published(…, cells="occupied").'
+        )
 
 
 def _relation(table: Table, first: list[int], second: list[int]) -> Relation:

@@ -214,8 +214,9 @@ class Drawing:
 
     def _cell(self, place: int, figure: tuple[str, NDArray[Any], int]) -> str:
         _, figures, decimals = figure
-        if place < 0:  # a cell that is not listed is empty, or shown as zero
-            return f'<td class="nil">{self._number(0.0, decimals)}</td>'
+        if place < 0:  # a cell that is not listed is empty or shown as zero, or unknown
+            shown = "" if self.table.unlisted == "unknown" else self._number(0.0, decimals)
+            return f'<td class="nil">{shown}</td>'
         state, value = self._states[place], float(figures[place])
         if self.internal and self.table.suppression is not None:
             return self._internal_cell(place, state, self._number(value, decimals))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_cell(table: Table, labels: Mapping[str, object]) -> dict[str, Any]:
-    """What is shown of a cell; columns that are not named are totals. A cell that is not listed is shown as zero."""
+    """What is shown of a cell; columns that are not named are totals. An unlisted cell is shown as zero, or unknown."""
     nodes = find_nodes(table, labels)
     place = place_of(table, nodes)
     if place is not None:
@@ -25,6 +25,8 @@ def find_cell(table: Table, labels: Mapping[str, object]) -> dict[str, Any]:
     shown = {c: dim.labels[node, c] for dim, node in zip(table.dims, nodes, strict=True) for c in dim.columns}
     value = {} if table.published_values is None else {"value": 0.0}
     counted = table.published is None or table.published.counted
+    if table.unlisted == "unknown":
+        return {**shown, **dict.fromkeys(["count"] if counted else []), **dict.fromkeys(value), "status": "not listed"}
     nobody: dict[str, Any] = {"count": 0 if table.weight_name is None else 0.0} if counted else {}
     return {**shown, **nobody, **value, "status": "zero"}
 

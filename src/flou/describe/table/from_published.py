@@ -3,8 +3,8 @@
     flou.Table.from_published(frame, ["region", "sex"], mechanism=flou.protect.RandomRounding(5).mechanism)
 
 Counts that are null are suppressed. The mechanism is what the office says that it did; without one the shown counts are
-true. The categories are those that the frame names, or that the schema declares. Such a table can be attacked and its
-bounds computed; it cannot be protected, for nobody here knows its figures.
+true. The categories are those that the frame names, with those that the schema declares. Such a table can be attacked
+and its bounds computed; it cannot be protected, for nobody here knows its figures.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, did_you_mean
 from flou.engine.result import unused
 from flou.engine.tabulation import Listing
+from flou.engine.values import text_of
 
 if TYPE_CHECKING:
     from flou.describe.schema import Schema
@@ -49,9 +50,8 @@ def table_from_published(
     """A table as it was published, from a frame that lists its cells.
 
     Of a cell that the frame does not list nothing is known. `cells = "occupied"` says that it lists every cell that
-    somebody is in: others are empty, and a suppressed one is not. `zeros` says whether empty cells are among the
-    suppressed ones ("may be withheld", which is the cautious answer) or all "shown". `schema` is what is known of the
-    columns.
+    somebody is in: others are empty, and a suppressed one is not. A suppressed cell may be empty unless `zeros =
+    "shown"` says that no empty cell is suppressed. `schema` declares the values of the columns.
     """
     entered = native.enter(frame)
     rows = native.collect(entered.frame)
@@ -84,10 +84,12 @@ def table_from_published(
     counts: Any = held.true_counts
     published = Published(np.where(hidden, np.nan, counts) if hidden.any() else counts)
     if listing == "occupied" and mechanism is None:
-        _require_margins(held)
+        _require_margins(held, hidden | (counts > 0))
+    dims_known = held.dims if listing == "occupied" else tuple(_with_declared(dim, schema) for dim in held.dims)
     sure = zeros == "shown" or (zeros is None and listing == "occupied" and mechanism is None)
     return replace(
         held,
+        dims=dims_known,
         cells=held.cells.shapes_alone(),
         weight_name=None,
         combinations=(tuple(dim.levels[0] for dim in held.dims),),  # its finest cells, though none may be shown
@@ -101,13 +103,32 @@ def table_from_published(
     )
 
 
-def _require_margins(table: Table) -> None:
-    """Refuse a list of all occupied cells that leaves out the margin of one of them."""
+def _with_declared(dim: Dimension, schema: Schema | None) -> Dimension:
+    """The dimension with the categories that are declared and not named, and whether any are; of one level alone."""
+    (column, *finer), known = dim.names or dim.columns, None
+    if schema is not None and not finer and dim.n_zonings == 1:
+        known = schema.declared_modalities.get(column)
+    if schema is None or known is None:
+        return replace(dim, declared=False)
+    texts = dict.fromkeys(text_of(v) for v in (*known, *schema.undetermined.get(column, ())[:1]))
+    more = [text for text in texts if text not in set(dim.labels[dim.columns[0]].to_list())]
+    return replace(
+        dim,
+        labels=pl.concat([dim.labels, pl.DataFrame({dim.columns[0]: more}, schema=dim.labels.schema)]),
+        parents=np.concatenate([dim.parents, np.zeros(len(more), dtype=np.int32)]),
+        zonings=np.concatenate([dim.zonings, np.zeros(len(more), dtype=np.int32)]),
+        depths=np.concatenate([dim.depths, np.ones(len(more), dtype=np.int32)]),
+        declared=True,
+    )
+
+
+def _require_margins(table: Table, occupied: NDArray[np.bool_]) -> None:
+    """Refuse `cells = "occupied"` where an occupied cell has a margin that is not listed."""
     digits, codes = Digits(tuple(dim.n_nodes for dim in table.dims)), table.cells.codes
     listed_ = digits.pack(list(codes.T))
     depths = np.stack([dim.depths[codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
     for combination in np.unique(depths, axis=0):
-        below = np.flatnonzero((depths >= combination).all(axis=1))
+        below = np.flatnonzero(occupied & (depths >= combination).all(axis=1))
         above = [_ancestors(dim, codes[below, j], int(combination[j])) for j, dim in enumerate(table.dims)]
         missing = np.flatnonzero(~np.isin(digits.pack(above), listed_))
         if len(missing):

@@ -48,14 +48,14 @@ class Case:
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """The attributes of which nobody says which values exist: those that the tables name are taken for all."""
+        """The attributes whose values nobody declares: the attack takes those that the tables name."""
         if all(table.unlisted == "zero" for table in self.figures.tables):
             return ()  # somebody with another value would be listed
         return tuple(a.name for a in self.universe.attributes if not a.base)
 
     @property
     def if_zeros_are_shown(self) -> Case | None:
-        """The case if no empty cell were among the suppressed ones; None where that is known anyway."""
+        """The same case if no suppressed cell were empty; None where the tables say whether some are."""
         tables = self.figures.tables
         unsaid = [leaves_zeros_open(table) for table in tables]
         if not any(unsaid):

@@ -1,8 +1,7 @@
 """The published figures, block by block, and the problem that each block poses.
 
 What a suppressed cell and one that is not listed tell is said in `flou.describe.table.unseen_cells`. Everything else
-follows from the mechanism that travels with the table: which true counts can lie behind a figure, and how likely each
-is.
+follows from the mechanism of the table: which true counts can lie behind a figure, and how likely each is.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Figures:
         return np.searchsorted(self.block, np.arange(len(self.blocks) + 1))
 
     def published(self, block: int) -> Ints:
-        """What is shown of each figure of a block; `SUPPRESSED` or `UNKNOWN` where nothing is."""
+        """The count that is shown for each figure of a block; `SUPPRESSED` or `UNKNOWN` where none is."""
         at = slice(self._bounds[block], self._bounds[block + 1])
         unlisted = np.array([0 if table.unlisted == "zero" else UNKNOWN for table in self.tables], dtype=np.int64)
         published = unlisted[self.layout.table]
@@ -129,8 +128,8 @@ class Figures:
                 found.append((int(most[rows].sum()), not merely[rows].any()))
         if not found:
             raise DataError(
-                "Nothing that is published bounds the number of people: every table has cells at each of its levels "
-                "that are suppressed or not listed. Say how many there can be at most: max_total=…."
+                "Nothing that is published bounds the number of people: at each level of each table a cell is "
+                "suppressed or not listed. Give the largest possible number of people: max_total=…."
             )
         # a bound that is proven goes before a smaller one that is merely likely
         return min(found, key=lambda held: (not held[1], held[0]))

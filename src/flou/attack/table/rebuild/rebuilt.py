@@ -44,7 +44,8 @@ class Rebuilt:
     solved: tuple[Solved, ...] = field(repr=False)
     #: Whether it was asked which records are certain.
     asked: bool = True
-    #: How many people would be certain if no empty cell were among the suppressed ones; None where that is no question.
+    #: How many people would be certain if no suppressed cell were empty, -1 where the figures rule that out; None where
+    #: the tables say whether some are.
     n_if_zeros_are_shown: int | None = None
 
     @property
@@ -164,7 +165,8 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
         except Infeasible:
             raise _contradicted(case, block, problem) from None
 
-    n_shown = _n_certain(case.if_zeros_are_shown, seeds) if prove else None
+    other = case.if_zeros_are_shown if prove else None
+    n_shown = None if other is None else _n_certain(other, seeds)
     if case.n_blocks == 1:
         tell("reconstruct", 0, 1)
         return Rebuilt(case, mode, (one(0),), prove, n_shown)
@@ -178,16 +180,13 @@ def rebuild(case: Case, mode: Mode, draw: Draws, *, chances: Floats | None, prov
     return Rebuilt(case, mode, tuple(found), prove, n_shown)
 
 
-def _n_certain(case: Case | None, seeds: Sequence[int]) -> int | None:
-    """How many people are certain in all blocks; None where no population fits."""
-    if case is None:
-        return None
+def _n_certain(case: Case, seeds: Sequence[int]) -> int:
+    """How many people are certain over all blocks; -1 where the figures contradict each other."""
+    problems = (case.figures.problem(block) for block in range(case.n_blocks))
     try:
-        problems = [case.figures.problem(block) for block in range(case.n_blocks)]
-        found = [prove_minimum(problem, seed=seed)[0] for problem, seed in zip(problems, seeds, strict=True)]
-    except (Infeasible, DataError):
-        return None
-    return int(sum(least.sum() for least in found))
+        return int(sum(prove_minimum(p, seed=seed)[0].sum() for p, seed in zip(problems, seeds, strict=True)))
+    except Infeasible:
+        return -1
 
 
 def _contradicted(case: Case, block: int, problem: Problem) -> DataError:

@@ -37,7 +37,7 @@ from flou.risk.table.primary_rule import Figure
 
 #: Published sums are floats, and may have been rounded for print: so much of the size of an equation is forgiven.
 _LOST = 1e-9
-#: Cells of a table that is laid out with those that it shows as zero.
+#: Cells of a table that is laid out with those that it does not list.
 _MOST_CELLS = 1_000_000
 
 
@@ -61,11 +61,15 @@ def laid_out(table: Table) -> Table:
 
 
 def seen_table(table: Table) -> WholeTable:
-    """The cells of a published table with those that it does not list and that may hold somebody; counts are none."""
+    """The table with its margins and, where unlisted cells are unknown, every combination of its finest categories.
+
+    Their counts are 0.
+    """
     cells = table.cells.with_changes(count=np.zeros(table.n_cells, dtype=np.int64))
     if table.unlisted == "unknown":
         digits = Digits(tuple(dim.n_nodes for dim in table.dims))
-        finest = _grid([_leaves(dim) for dim in table.dims], digits)
+        hint = ', or say that cells which are not listed are empty: cells = "occupied"'
+        finest = _grid([_leaves(dim) for dim in table.dims], digits, hint)
         more = digits.unpack(np.setdiff1d(finest, digits.pack(list(cells.codes.T))))
         cells = Cells(np.concatenate([cells.codes, more]), np.zeros(cells.n + len(more), dtype=np.int64))
     whole = WholeTable.of(table.with_changes(cells=cells, published=None))
@@ -77,13 +81,13 @@ def _leaves(dim: Dimension) -> Ints:
     return np.setdiff1d(np.arange(1, dim.n_nodes), dim.parents).astype(np.int64)
 
 
-def _grid(nodes: Sequence[Ints], digits: Digits) -> Ints:
-    """Every combination of some categories, packed."""
+def _grid(nodes: Sequence[Ints], digits: Digits, hint: str = "") -> Ints:
+    """All combinations of categories, as packed codes."""
     n = math.prod(len(held) for held in nodes)
     if n > _MOST_CELLS:
         raise DataError(
-            f"The categories make {n:,} cells of which most are not listed, too many to attack. Take fewer or coarser "
-            'dimensions; where every cell that somebody is in is listed, say so: cells = "occupied".'
+            f"With its unlisted cells the table has {n:,} cells, more than the {_MOST_CELLS:,} that can be attacked. "
+            f"Take fewer or coarser dimensions{hint}."
         )
     return digits.pack([grid.ravel() for grid in np.meshgrid(*nodes, indexing="ij")])
 
@@ -177,8 +181,9 @@ def _agreeing(equations: Equations, shown: Floats, low: Floats, high: Floats, *,
         found = whole_base(held, low[cells], high[cells], rest)
     if found is None:
         raise DataError(
-            "No table agrees with what is published: the figures contradict each other, or what is known beforehand. "
-            "Where they were rounded or moved by noise, bounds of suppressed cells cannot be computed from them."
+            "No table agrees with what is published: the figures contradict each other or what is known beforehand, or "
+            "there are categories that the table does not name. Where figures were rounded or moved by noise, name the "
+            "mechanism; where margins were made to add up afterwards, bounds cannot be computed."
         )
     base = known.copy()
     base[cells] = np.rint(found) if whole else found

@@ -17,7 +17,8 @@ from flou.engine.errors import ParameterError
 
 #: Beginnings that matter, and what may follow.
 TEXTS = st.text("=+-@\t\r\n'a1.,e", max_size=4)
-SAFE = r"^(?:[^=+\-@\t\r\n]|[+-][0-9.,]|$)"
+#: A sign begins a formula unless a number follows, and nothing else.
+SAFE = r"^(?:[^=+\-@\t\r\n]|[+-]1*[.,]?1+(?:e[+-]?1+)?$|[+-]1+[.,](?:e[+-]?1+)?$|$)"
 
 
 def microdata(texts: list[str | None], name: str = "said", **roles: object) -> flou.Microdata:
@@ -42,6 +43,11 @@ def test_no_text_is_a_formula_and_each_is_read_back(suffix: str, texts: list[str
         back = flou.read(path, types={"said": "text"}, others=["n", "said"]).collect().to_frame()
     # an empty text is written as no value
     assert back.sort("n")["said"].to_list() == [text or None for text in texts]
+
+
+@pytest.mark.parametrize("text", ["-1+1", "+3=2", "-5@x", "+49 1", "-1e", "+1,2,3", "-1\n", "--1"])
+def test_a_number_with_something_behind_it_is_no_number(text: str, tmp_path: Path) -> None:
+    assert written(microdata([text]), tmp_path / "x.csv")[1][1] == f"'{text}"
 
 
 def test_declared_values_and_numbers_stand_as_they_are(tmp_path: Path) -> None:

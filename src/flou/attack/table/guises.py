@@ -131,10 +131,7 @@ class _Axis:
     def up(self, level: int) -> NDArray[np.int32]:
         """The node of a level at or above each node; nodes above that level stay."""
         if level not in self._up:
-            nodes = np.arange(self.dim.n_nodes, dtype=np.int32)
-            for _ in range(int(self.dim.depths.max(initial=0))):
-                nodes = np.where(self.dim.depths[nodes] > level, self.dim.parents[nodes], nodes).astype(np.int32)
-            self._up[level] = nodes
+            self._up[level] = self.dim.up_to(level)
         return self._up[level]
 
     def splits(self, fine: int, coarse: int) -> NDArray[np.bool_]:

@@ -63,6 +63,13 @@ class Dimension:
     def n_zonings(self) -> int:
         return len(self.levels)
 
+    def up_to(self, depth: int) -> Codes:
+        """The node of a depth at or above each node; nodes above that depth stay."""
+        nodes = np.arange(self.n_nodes, dtype=np.int32)
+        while (deeper := self.depths[nodes] > depth).any():
+            nodes = np.where(deeper, self.parents[nodes], nodes).astype(np.int32)
+        return nodes
+
     def category(self, node: int) -> str:
         """The node's own label: that of the finest column that is not a total."""
         own = [label for label in self.labels.row(node) if label != self.total]

@@ -85,11 +85,11 @@ def table_from_published(
     published = Published(np.where(hidden, np.nan, counts) if hidden.any() else counts)
     if listing == "occupied" and mechanism is None:
         _require_margins(held, hidden | (counts > 0))
-    dims_known = held.dims if listing == "occupied" else tuple(_with_declared(dim, schema) for dim in held.dims)
+    found_dims = held.dims if listing == "occupied" else tuple(_with_declared(dim, schema) for dim in held.dims)
     sure = zeros == "shown" or (zeros is None and listing == "occupied" and mechanism is None)
     return replace(
         held,
-        dims=dims_known,
+        dims=found_dims,
         cells=held.cells.shapes_alone(),
         weight_name=None,
         combinations=(tuple(dim.levels[0] for dim in held.dims),),  # its finest cells, though none may be shown
@@ -104,7 +104,7 @@ def table_from_published(
 
 
 def _with_declared(dim: Dimension, schema: Schema | None) -> Dimension:
-    """The dimension with the categories that are declared and not named, and whether any are; of one level alone."""
+    """The dimension with the categories that the schema declares of it, if it has a single level."""
     (column, *finer), known = dim.names or dim.columns, None
     if schema is not None and not finer and dim.n_zonings == 1:
         known = schema.declared_modalities.get(column)
@@ -129,7 +129,7 @@ def _require_margins(table: Table, occupied: NDArray[np.bool_]) -> None:
     depths = np.stack([dim.depths[codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
     for combination in np.unique(depths, axis=0):
         below = np.flatnonzero(occupied & (depths >= combination).all(axis=1))
-        above = [_ancestors(dim, codes[below, j], int(combination[j])) for j, dim in enumerate(table.dims)]
+        above = [dim.up_to(int(combination[j]))[codes[below, j]] for j, dim in enumerate(table.dims)]
         missing = np.flatnonzero(~np.isin(digits.pack(above), listed_))
         if len(missing):
             nodes = [int(held[missing[0]]) for held in above]
@@ -139,10 +139,3 @@ def _require_margins(table: Table, occupied: NDArray[np.bool_]) -> None:
                 f'cells = "occupied" says that every cell that somebody is in is listed, and {name} is not, though '
                 f"{part} is. Leave cells out: nothing is then assumed of cells that are not listed."
             )
-
-
-def _ancestors(dim: Dimension, nodes: NDArray[np.int32], depth: int) -> NDArray[np.int32]:
-    """The nodes of a depth at or above some."""
-    while (deeper := dim.depths[nodes] > depth).any():
-        nodes = np.where(deeper, dim.parents[nodes], nodes).astype(np.int32)
-    return nodes

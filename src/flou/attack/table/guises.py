@@ -57,13 +57,22 @@ class Guises:
         self.table = table
         self.figures: Floats = np.asarray(table.published_counts, dtype=np.float64)
         self._axes = [_Axis(dim) for dim in table.dims]
-        self._depths = np.stack([a.dim.depths[table.cells.codes[:, j]] for j, a in enumerate(self._axes)], axis=1)
+        self._depths = np.stack([a.dim.reaches[table.cells.codes[:, j]] for j, a in enumerate(self._axes)], axis=1)
 
     @cached_property
     def published(self) -> tuple[Levels, ...]:
         """The levels at which the table has cells."""
         found = np.unique(self._depths, axis=0)
         return tuple(tuple(int(depth) for depth in line) for line in found)
+
+    def at(self, levels: Levels) -> NDArray[np.bool_]:
+        """Which cells are of some levels."""
+        codes = self.table.cells.codes
+        held = [
+            axis.dim.at_level(level)[codes[:, j]]
+            for j, (axis, level) in enumerate(zip(self._axes, levels, strict=True))
+        ]
+        return np.asarray(np.all(held, axis=0))
 
     def grouping(self, levels: Levels) -> Grouping:
         """The columns that tell cells of these levels apart."""
@@ -137,7 +146,8 @@ class _Axis:
     def splits(self, fine: int, coarse: int) -> NDArray[np.bool_]:
         """Which nodes are parts at the fine level of a node of the coarse one that has several levels below it.
 
-        Where a path ends before the fine level, or nothing finer of it is listed, its last node stands for its parts.
+        Where a path ends before the fine level, or nothing finer of it is listed, its last node stands for its parts;
+        a value whose branch is shorter is itself a cell of all finer levels.
         """
         depths = self.dim.depths
         part = (depths == fine) | (self.childless & (depths >= 1) & (depths < fine))
@@ -145,6 +155,8 @@ class _Axis:
         part &= depths[above] == coarse
         if fine != coarse:
             part &= ~self.childless[above]
+        else:
+            part |= self.dim.at_level(fine)
         return np.asarray(part, dtype=np.bool_)
 
     def n_below(self, fine: int, coarse: int) -> Ints:

@@ -72,9 +72,8 @@ def true_cells(tables: Sequence[Table]) -> dict[Grouping, TrueCells]:
     held: dict[Grouping, list[tuple[U64, Integers, pl.DataFrame]]] = {}
     for table in tables:
         guise, names, counts, labels = Guises(table), cell_names(table), table.true_counts, table.labels()
-        depths = np.stack([dim.depths[table.cells.codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
         for levels in guise.published:
-            here = np.flatnonzero((depths == np.array(levels)).all(axis=1) & (counts > 0))
+            here = np.flatnonzero(guise.at(levels) & (counts > 0))
             held.setdefault(guise.grouping(levels), []).append((names[here], counts[here], labels[here]))
     return {grouping: _joined(parts) for grouping, parts in held.items()}
 

@@ -80,7 +80,7 @@ class _Places:
         codes = self._table.cells.codes
         for j, (dim, node) in enumerate(zip(self._table.dims, nodes, strict=True)):
             held = np.unique(codes[:, j])
-            if not ((dim.depths[held] == dim.depths[node]) & (dim.zonings[held] == dim.zonings[node])).any():
+            if not ((dim.reaches[held] == dim.reaches[node]) & (dim.zonings[held] == dim.zonings[node])).any():
                 return f"it was made without this margin of {dim.name!r}."
         return 'nobody is in it. Leave the line out, or make the table with cells="all".'
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from flou.describe.schema import Schema
 from flou.describe.table.dimension import Dimension, build_dimension
-from flou.describe.table.spec import DimensionSpec, Level
+from flou.describe.table.short_branches import end_short_branches, single_values
+from flou.describe.table.spec import DimensionSpec
 from flou.engine.errors import DataError
 from flou.engine.keys import Codes, factorise, pack
 from flou.engine.values import text_of
@@ -68,16 +69,21 @@ def read_atoms(spec: DimensionSpec, groups: pl.DataFrame, schema: Schema, total:
         _, first, atom = np.unique(pack(codes, [len(v) for v in values]), return_index=True, return_inverse=True)
         combinations = codes[first]
     zonings = []
+    texts = _texts(spec, values, schema)
     for path in spec.zonings:
-        by_level = [_labelled(level, spec, values, schema) for level in path]
+        by_level = [_coded(texts[level.column, level.number]) for level in path]
         coded = np.stack(
             [to_label[combinations[:, spec.columns.index(level.column)]] for level, (_, to_label) in
              zip(path, by_level, strict=True)], axis=1,
         )  # fmt: skip
-        zonings.append((tuple(level.shown for level in path), coded, tuple(labels for labels, _ in by_level)))
+        labels = [found for found, _ in by_level]
+        end_short_branches(coded, path, labels, texts, schema)
+        zonings.append((tuple(level.shown for level in path), coded, tuple(labels)))
     all_declared = declared and len(spec.columns) == 1 and spec.columns[0] in schema.modalities
     dimension, finest = build_dimension(spec.name, zonings, total, declared=all_declared)
-    dimension = replace(dimension, names=tuple(level.name for level in spec.levels))
+    dimension = replace(
+        dimension, names=tuple(level.name for level in spec.levels), values=single_values(spec.levels, texts, schema)
+    )
     return Atoms(dimension, spec.columns, tuple(values), combinations, atom.astype(np.int64), finest)
 
 
@@ -111,16 +117,21 @@ def _in_declared_order(values: list[object], codes: Codes, schema: Schema, colum
     return [values[i] for i in order], place[codes]
 
 
-def _labelled(
-    level: Level, spec: DimensionSpec, values: Sequence[list[object]], schema: Schema
-) -> tuple[list[str], Codes]:
-    """The labels of one level in the order of their first value, and the label of each value of its column."""
-    held = values[spec.columns.index(level.column)]
-    unknown = text_of(schema.undetermined[level.column][0]) if None in held else ""
-    present = [v for v in held if v is not None]
-    codes = schema.not_applicable.get(level.column, ())
-    up = schema.hierarchies[level.column].generalise(present, level.number, keep=codes) if level.number else {}
-    texts = [unknown if v is None else text_of(up.get(v, v)) for v in held]
+def _texts(spec: DimensionSpec, values: Sequence[list[object]], schema: Schema) -> dict[tuple[str, int], Sequence[str]]:
+    """The label of each value of each column, as it is and on the levels that are asked for."""
+    found: dict[tuple[str, int], Sequence[str]] = {}
+    for column, held in zip(spec.columns, values, strict=True):
+        unknown = text_of(schema.undetermined[column][0]) if None in held else ""
+        present = [v for v in held if v is not None]
+        codes = schema.not_applicable.get(column, ())
+        for number in {0, *(level.number for level in spec.levels if level.column == column)}:
+            up = schema.hierarchies[column].generalise(present, number, keep=codes) if number else {}
+            found[column, number] = [unknown if v is None else text_of(up.get(v, v)) for v in held]
+    return found
+
+
+def _coded(texts: Sequence[str]) -> tuple[list[str], Codes]:
+    """The labels in the order in which they first stand, and the place of each text among them."""
     labels = list(dict.fromkeys(texts))
     place = {text: i for i, text in enumerate(labels)}
     return labels, np.array([place[t] for t in texts], dtype=np.int32)

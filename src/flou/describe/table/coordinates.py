@@ -22,12 +22,15 @@ HashTexts = Callable[[NDArray[np.generic]], U64]
 
 
 def node_names(dim: Dimension) -> list[tuple[str, str]]:
-    """The column and label of each node below the total: the finest that is not a total itself."""
+    """The column and label of each node below the total: the finest that is not a total itself.
+
+    What a hierarchy calls the same on several levels is one value, which has the name of its own column on all of them.
+    """
     own = [("", "")] * dim.n_nodes
     for column, name in zip(dim.columns, dim.names or dim.columns, strict=True):
         for node, label in enumerate(dim.labels[column].to_list()):
             if label != dim.total:
-                own[node] = (name, label)
+                own[node] = (dim.values.get((name, label), name), label)
     return own[1:]
 
 

@@ -71,7 +71,8 @@ def _along(cells: Ints, axis: int, climb: Climb) -> Ints:
         in_zoning = climb.dimension.zonings == zoning
         for depth in range(climb.dimension.levels[zoning], 1, -1):
             below = np.flatnonzero(in_zoning & (depths == depth))
-            _add(nodes, np.take(out, below, axis=axis), climb.dimension.parents[below], axis)
+            if len(below):  # all branches may be shorter
+                _add(nodes, np.take(out, below, axis=axis), climb.dimension.parents[below], axis)
     if climb.margins:
         top = np.flatnonzero((climb.dimension.zonings == 0) & (depths == 1))
         nodes[0] = np.take(out, top, axis=axis).sum(axis=axis)

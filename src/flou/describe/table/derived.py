@@ -91,7 +91,7 @@ def means_over(
     if held.n_zonings > 1:
         raise DataError(f"The dimension {held.name!r} has zonings side by side: make a table for one of them.")
     # a category whose parts are all left out of what is shown is none of the finest
-    finest = held.depths == len(held.columns)
+    finest = held.reaches == len(held.columns)
     nodes = np.flatnonzero(finest)
     inner = np.flatnonzero(finest[codes[:, number]])
     if not len(inner):

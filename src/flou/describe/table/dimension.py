@@ -8,8 +8,8 @@ label for the department.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -46,6 +46,8 @@ class Dimension:
     total: str = TOTAL
     #: The one name of each column's level, however it was asked for; as they are shown where nothing else is known.
     names: tuple[str, ...] = ()
+    #: The categories of coarser levels that are one value under its own name: (the level's name, label) and the column.
+    values: Mapping[tuple[str, str], str] = field(default_factory=dict)
     #: Whether its categories are known to everybody, whoever is in the data.
     declared: bool = False
 
@@ -55,9 +57,11 @@ class Dimension:
 
     @cached_property
     def is_finest(self) -> NDArray[np.bool_]:
-        """Whether a node is of the last level of its zoning."""
-        last = np.array(self.levels)[self.zonings]
-        return np.asarray((self.zonings >= 0) & (self.depths == last))
+        """Whether a node has no other below it; branches may differ in depth."""
+        finest = np.ones(self.n_nodes, dtype=np.bool_)
+        finest[self.parents[1:]] = False
+        finest[0] = False
+        return finest
 
     @property
     def n_zonings(self) -> int:
@@ -70,10 +74,53 @@ class Dimension:
             nodes = np.where(deeper, self.parents[nodes], nodes).astype(np.int32)
         return nodes
 
+    @cached_property
+    def is_short_branch(self) -> NDArray[np.bool_]:
+        """Which nodes are a single value, and stand above the last level of their zoning."""
+        first, names = np.cumsum([0, *self.levels]), self.names or self.columns
+        short = np.zeros(self.n_nodes, dtype=np.bool_)
+        for node in np.flatnonzero(self.is_finest) if self.values else []:
+            zoning, depth = self.zonings[node], self.depths[node]
+            name = names[first[zoning] + depth - 1]
+            short[node] = depth < self.levels[zoning] and (name, self.categories[node]) in self.values
+        return short
+
+    @cached_property
+    def reaches(self) -> Codes:
+        """The level down to which each node stands: the last one for a single value, its own depth for any other."""
+        last = np.array([*self.levels, 0])[self.zonings]
+        return np.where(self.is_short_branch, last, self.depths).astype(np.int32)
+
+    def at_level(self, depth: int) -> NDArray[np.bool_]:
+        """The nodes that are a category of a level, 0 for the total: those of a shorter branch are so on all levels."""
+        return np.asarray((self.depths == depth) | (self.is_short_branch & (self.depths < depth)))
+
+    @cached_property
+    def full_labels(self) -> pl.DataFrame:
+        """The labels of the nodes, where a short branch repeats its last one down to the last level."""
+        repeated = pl.Series(self.categories, dtype=pl.String)
+        ended = pl.Series(self.is_short_branch)
+        own = [self.zonings == self.zoning_of(column) for column in self.columns]
+        return self.labels.with_columns(
+            pl.when(ended & pl.Series(held) & (pl.col(column) == self.total))
+            .then(repeated)
+            .otherwise(pl.col(column))
+            .alias(column)
+            for column, held in zip(self.columns, own, strict=True)
+        )
+
+    def zoning_of(self, column: str) -> int:
+        """The number of the zoning that a column shows."""
+        return int(np.repeat(np.arange(self.n_zonings), self.levels)[self.columns.index(column)])
+
+    @cached_property
+    def categories(self) -> NDArray[np.object_]:
+        """Each node's own label: that of the finest column that is not a total."""
+        own = [[label for label in row if label != self.total] for row in self.labels.rows()]
+        return np.array([labels[-1] if labels else self.total for labels in own], dtype=object)
+
     def category(self, node: int) -> str:
-        """The node's own label: that of the finest column that is not a total."""
-        own = [label for label in self.labels.row(node) if label != self.total]
-        return str(own[-1]) if own else self.total
+        return str(self.categories[node])
 
     def pruned(self, used: Codes) -> tuple[Dimension, Codes]:
         """The dimension without categories that no cell has, and the nodes of the cells in it."""
@@ -184,9 +231,6 @@ def _walk(codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[n
         here = depths == depth
         parents[here] = nearer[here]
         nearer = np.maximum.accumulate(np.where(here, np.arange(len(paths)), -1))
-    leaves = paths[depths == n_levels]
-    place_of_leaf = np.flatnonzero(depths == n_levels)
-    # nested, so the finest code alone tells the leaf
-    by_code = np.zeros(int(codes[:, -1].max(initial=0)) + 1, dtype=np.int64)
-    by_code[leaves[:, -1]] = place_of_leaf
-    return paths, depths, parents, by_code[codes[:, -1]]
+    # all paths are known and in order, so that the rank of an atom's path is its place
+    _, ranks = np.unique(np.concatenate([paths, codes]), axis=0, return_inverse=True)
+    return paths, depths, parents, ranks.reshape(-1)[len(paths) :]

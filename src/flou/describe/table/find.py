@@ -48,7 +48,7 @@ def place_of(table: Table, nodes: Sequence[int]) -> int | None:
     for j, (dim, node) in enumerate(zip(table.dims, nodes, strict=True)):
         held = table.cells.codes[:, j]
         # zonings side by side may differ in depth
-        if not ((dim.depths[held] == dim.depths[node]) & (dim.zonings[held] == dim.zonings[node])).any():
+        if not ((dim.reaches[held] == dim.reaches[node]) & (dim.zonings[held] == dim.zonings[node])).any():
             raise DataError(f"The table was made without this margin of {dim.name!r}.")
     return None
 
@@ -58,7 +58,9 @@ def find_node(dim: Dimension, labels: Mapping[str, object]) -> int:
     hit = np.ones(dim.n_nodes, dtype=np.bool_)
     wanted = [c for c in dim.columns if c in labels]
     for column in wanted:
-        hit &= (dim.labels[column] == text_of(labels[column])).to_numpy()
+        label = text_of(labels[column])
+        # a branch that ends above this column is known by its last label in it too
+        hit &= (dim.labels[column] == label).to_numpy() | (dim.full_labels[column] == label).to_numpy()
     found = np.flatnonzero(hit)
     if not len(found):
         known = dim.labels[wanted[-1]].unique(maintain_order=True).to_list()

@@ -98,20 +98,29 @@ def roll_up(cells: pl.DataFrame, digits: Digits, climbs: Sequence[Climb], merge:
     """All cells of a table from those of its atoms; `merge` puts together the lines that have become one cell."""
     for number, climb in enumerate(climbs):
         found = []
-        parents = climb.dimension.parents
-        for finest, depth in zip(climb.finest, climb.dimension.levels, strict=True):
+        dim = climb.dimension
+        for finest, depth in zip(climb.finest, dim.levels, strict=True):
             moved = _moved(cells, digits, number, finest)
-            found.append(moved if len(np.unique(finest)) == len(finest) else merge(moved))
-            for _ in range(depth - 1 if climb.margins else 0):
-                found.append(merge(_moved(found[-1], digits, number, parents)))
+            level = moved if len(np.unique(finest)) == len(finest) else merge(moved)
+            found.append(level)
+            for above in range(depth - 1 if climb.margins else 0, 0, -1):
+                level = merge(_moved(level, digits, number, dim.up_to(above)))
+                # a short branch has ended below, and its cell stands there already
+                found.append(_of_nodes(level, digits, number, ~dim.is_finest & (dim.depths == above)))
         if climb.margins:
-            found.append(merge(_moved(found[-1], digits, number, np.zeros(len(parents), dtype=np.int64))))
+            found.append(merge(_moved(level, digits, number, np.zeros(dim.n_nodes, dtype=np.int64))))
         cells = pl.concat(found) if len(found) > 1 else found[0]
     return cells
 
 
 def _moved(cells: pl.DataFrame, digits: Digits, number: int, new: NDArray[np.integer]) -> pl.DataFrame:
     return cells.with_columns(pl.Series(CELL, digits.replaced(cells[CELL].to_numpy(), number, new)))
+
+
+def _of_nodes(cells: pl.DataFrame, digits: Digits, number: int, wanted: NDArray[np.bool_]) -> pl.DataFrame:
+    """The cells whose node in a dimension is wanted."""
+    nodes = cells[CELL].to_numpy() // digits.strides[number] % digits.sizes[number]
+    return cells.filter(pl.Series(wanted[nodes]))
 
 
 def add_up(cells: pl.DataFrame, *beside: str) -> pl.DataFrame:

@@ -39,7 +39,7 @@ def withheld(published: Published | None, suppression: Suppression, n_cells: int
 
 def all_combinations(table: Table) -> tuple[tuple[int, ...], ...]:
     """The level combinations that a table has, by depths: those of its cells, and those that are known besides."""
-    depths = np.stack([dim.depths[table.cells.codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
+    depths = np.stack([dim.reaches[table.cells.codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
     return tuple(sorted({*table.combinations, *(tuple(line) for line in np.unique(depths, axis=0).tolist())}))
 
 

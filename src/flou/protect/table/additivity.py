@@ -78,8 +78,13 @@ def find_parts(table: Table) -> tuple[Ints, Ints]:
     wanted = packed[inner][:, None]
     for j, dim in enumerate(dims):
         levels, node = [], np.arange(dim.n_nodes, dtype=np.int64)
+        passed = np.zeros(dim.n_nodes, dtype=np.bool_)
+        at = codes[inner, j]
         for _ in range(dim.levels[0] + 1):
-            levels.append(digits.replaced(wanted.reshape(-1), j, node).reshape(wanted.shape))
+            moved = digits.replaced(wanted.reshape(-1), j, node).reshape(wanted.shape)
+            # a short branch reaches the total sooner, which holds its cells once
+            levels.append(np.where((wanted < 0) | passed[at][:, None], -1, moved))
+            passed |= node == 0
             node = np.maximum(dim.parents[node], 0)
         wanted = np.concatenate(levels, axis=1)
     place = np.minimum(np.searchsorted(packed, wanted), len(packed) - 1)

@@ -52,7 +52,7 @@ def count_queries(table: Table) -> int:
     if not len(codes):
         return 0
     levels = [
-        np.unique(np.stack([dim.zonings, dim.depths]), axis=1, return_inverse=True)[1].reshape(-1)[codes[:, j]]
+        np.unique(np.stack([dim.zonings, dim.reaches]), axis=1, return_inverse=True)[1].reshape(-1)[codes[:, j]]
         for j, dim in enumerate(table.dims)
     ]
     return len(np.unique(Digits(tuple(dim.n_nodes for dim in table.dims)).pack(levels)))

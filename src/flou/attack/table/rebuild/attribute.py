@@ -211,7 +211,7 @@ def _shown(name: str, tables: Sequence[Table]) -> list[str]:
         for dim in table.dims:
             names = level_names(dim)
             if name in names:
-                labels = dim.labels[dim.columns[names.index(name)]]
+                labels = dim.full_labels[dim.columns[names.index(name)]]
                 found |= dict.fromkeys(label for label in labels.to_list() if label != dim.total)
     return list(found)
 
@@ -262,7 +262,7 @@ def _labels_above(
         for dim in table.dims:
             names = level_names(dim)
             if name in names and finest in names:
-                pairs = dim.labels.select(dim.columns[names.index(finest)], dim.columns[names.index(name)]).rows()
+                pairs = dim.full_labels.select(dim.columns[names.index(finest)], dim.columns[names.index(name)]).rows()
                 above |= {fine: coarse for fine, coarse in pairs if fine != dim.total}
     lost = [text for text in texts if text not in above]
     if lost:

@@ -198,12 +198,9 @@ def read_figures(
         assert table.published is not None
         hidden, count = table.published.hidden, np.nan_to_num(table.published.count, nan=SUPPRESSED)
         shown = np.where(hidden, SUPPRESSED, count).astype(np.int64)
-        depths = np.stack(
-            [dim.depths[table.cells.codes[:, j]].astype(np.int64) for j, dim in enumerate(table.dims)], axis=1
-        )
         for sheet in layout.sheets:
             if sheet.table == t:
-                found.append(_read_sheet(sheet, layout, table, tables, shown, depths, blocks, block))
+                found.append(_read_sheet(sheet, layout, table, shown, blocks, block))
     block_of, figure, value = (np.concatenate(held) for held in zip(*found, strict=True))
     order = np.lexsort((figure, block_of))
     return Figures(layout, tuple(tables), tuple(blocks), block_of[order], figure[order], value[order], max_total)
@@ -213,9 +210,7 @@ def _read_sheet(
     sheet: Sheet,
     layout: Layout,
     table: Table,
-    tables: Sequence[Table],
     shown: Ints,
-    depths: Ints,
     blocks: Sequence[str],
     block: str,
 ) -> tuple[Ints, Ints, Ints]:
@@ -228,13 +223,13 @@ def _read_sheet(
         names = level_names(dim)
         own = [dim.category(node) for node in range(dim.n_nodes)]
         if block and block in names:
-            here &= depths[:, j] == names.index(block) + 1
+            here &= dim.at_level(names.index(block) + 1)[table.cells.codes[:, j]]
             place = {label: i for i, label in enumerate(blocks)}
             block_codes = np.array([place.get(label, -1) for label in own])[table.cells.codes[:, j]]
             continue
         axis = next(i for i, a in enumerate(layout.universe.attributes) if set(names) & set(a.labels))
         level = sheet.levels[axis]
-        here &= depths[:, j] == (0 if level == ALL else names.index(level) + 1)
+        here &= dim.at_level(0 if level == ALL else names.index(level) + 1)[table.cells.codes[:, j]]
         wanted[axis] = (j, own)
     chosen = np.flatnonzero(here)
     for axis, labels in enumerate(sheet.labels):

@@ -8,7 +8,7 @@ figures of the same cell are one figure: they tell nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -131,7 +131,7 @@ def lay_figures(
         sheets=tuple(sheets),
         table=table_of,
         row=row,
-        shared=_shared(sheets, row, mechanisms),
+        shared=_shared(sheets, row, mechanisms, _single_values(tables)),
         starts=np.concatenate([[0], np.cumsum([len(m) for m in chosen])]).astype(np.int64),
         members=np.concatenate(chosen).astype(np.int64),
         nested=_nested(sheets, row, mechanisms),
@@ -176,7 +176,14 @@ def _cut(universe: Universe, table: int, levels: tuple[str, ...], first: int) ->
     return Sheet(table, levels, tuple(names), place.astype(np.int64) + first, first, distinct.astype(np.int64))
 
 
-def _shared(sheets: Sequence[Sheet], row: Ints, mechanisms: Sequence[Mechanism]) -> Ints:
+def _single_values(tables: Sequence[Table]) -> dict[tuple[str, str], str]:
+    """The categories of coarser levels that are one value under its own name, which is one cell on all of them."""
+    return {held: column for table in tables for dim in table.dims for held, column in dim.values.items()}
+
+
+def _shared(
+    sheets: Sequence[Sheet], row: Ints, mechanisms: Sequence[Mechanism], values: Mapping[tuple[str, str], str]
+) -> Ints:
     """A number that figures with the same noise have in common."""
     alike = [next(i for i, other in enumerate(mechanisms) if other == m) for m in mechanisms]
     found: dict[tuple[object, ...], int] = {}
@@ -185,9 +192,13 @@ def _shared(sheets: Sequence[Sheet], row: Ints, mechanisms: Sequence[Mechanism])
         by, mechanism = mechanisms[sheet.table].shared_by, alike[sheet.table]
         for i, packed in enumerate(sheet.packed.tolist()):
             figure = sheet.first + i
-            key: tuple[object, ...] = (figure,)
+            key: tuple[object, ...] = (sheet.table, sheet.levels, packed)
             if by == "contributors":
                 key = (mechanism, int(row[figure]))
+            elif values:
+                name = list(zip(sheet.levels, sheet.name(figure), strict=True))
+                own = tuple((values.get(held, held[0]), held[1]) for held in name)
+                key = (mechanism if by == "cell" else sheet.table, own)
             elif by == "cell":
                 key = (mechanism, sheet.levels, packed)
             shared[figure] = found.setdefault(key, len(found))

@@ -48,10 +48,10 @@ def laid_out(table: Table) -> Table:
     if not moved or published is None or not published.counted:
         return table
     codes, digits = table.cells.codes, Digits(tuple(dim.n_nodes for dim in table.dims))
-    depths = np.stack([dim.depths[codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
+    depths = np.stack([dim.reaches[codes[:, j]] for j, dim in enumerate(table.dims)], axis=1)
     parts = []
     for combination in np.unique(depths, axis=0).tolist():
-        nodes = [np.flatnonzero(dim.depths == depth) for dim, depth in zip(table.dims, combination, strict=True)]
+        nodes = [np.flatnonzero(dim.reaches == depth) for dim, depth in zip(table.dims, combination, strict=True)]
         parts.append(_grid(nodes, digits))
     packed = np.sort(np.concatenate(parts))
     count = np.zeros(len(packed))

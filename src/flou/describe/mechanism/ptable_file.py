@@ -71,6 +71,8 @@ def _long(table: pl.DataFrame) -> pl.DataFrame:
     """Columns i, j, p and whatever else stands beside them."""
     if table.is_empty():
         _refuse("it is empty")
+    if "p" not in table.columns and "p_ij" in table.columns:
+        table = table.rename({"p_ij": "p"})
     if "j" in table.columns:
         missing = [c for c in _COLUMNS if c not in table.columns]
         if missing:

@@ -28,6 +28,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from flou.describe.table.apriori_lines import OfCell, cell_text, gather
@@ -58,13 +59,15 @@ class Apriori:
     #: What an intruder knows beforehand of the figure.
     low: Floats
     high: Floats
+    #: The labels of the cells, where it is known of which table they are.
+    labels: pl.DataFrame | None = None
 
     @classmethod
-    def none(cls, n: int) -> Apriori:
+    def none(cls, n: int, labels: pl.DataFrame | None = None) -> Apriori:
         """Nothing is said of any of `n` cells."""
         marks: dict[str, Any] = {name: np.zeros(n, dtype=np.bool_) for name in ("protect", "keep", "safe")}
         numbers = {name: np.full(n, np.nan) for name in ("lower", "upper", "cost", "low", "high")}
-        return cls(**marks, **numbers)
+        return cls(**marks, **numbers, labels=labels)
 
     @property
     def n(self) -> int:
@@ -72,7 +75,13 @@ class Apriori:
 
     def take(self, chosen: NDArray[Any]) -> Apriori:
         """What is said of some of the cells."""
-        return Apriori(**{f.name: getattr(self, f.name)[chosen] for f in fields(self)})
+        labels = None if self.labels is None else self.labels[chosen]
+        return Apriori(**{name: array[chosen] for name, array in self.arrays.items()}, labels=labels)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that is said, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "labels"}
 
     @property
     def n_said(self) -> int:
@@ -105,7 +114,7 @@ def read_apriori(
 def apriori_of(said: Sequence[Said], table: Table) -> Apriori:
     """What single statements say together, checked against each other and against the true figures."""
     found, problems, contrary = gather(said, table)
-    made = Apriori.none(table.n_cells)
+    made = Apriori.none(table.n_cells, table.labels())
     for place, held in found.items():
         _note(made, place, held)
     outside = [] if contrary else _outside(made, table)

@@ -39,7 +39,6 @@ def test_depths_and_parents(tmp_path: Path) -> None:
     [
         ("@A\n", "line 1: 'A' lies 2 steps below the line above"),
         ("A\n@@B\n", "line 2: 'B' lies 2 steps"),
-        ("A\n@B\nC\n@B\n", "codes stand twice: 'B'"),
         ("A\n@\n", "line 2 has no code behind '@'"),
         ("\n", "it has no codes"),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flou.describe.table.argus.rda import Rda, Variable, describes, paths_for, rda_text, read_rda
+from flou.describe.table.argus.rda import Rda, Variable, branches_by_levels, describes, rda_text, read_rda, tree_for
 from flou.engine.errors import DataError, HierarchyError
 
 #: As sdcTable and rtauargus write them: with and without quotes, several words on a line, in any order.
@@ -59,7 +59,10 @@ def test_a_table(tmp_path: Path) -> None:
     assert describes(tmp_path / "a.rda") == "table"
     # the hierarchy lies beside the description, wherever it was when that was written
     (tmp_path / "region.hrc").write_text("N\n#59\n")
-    assert paths_for(region, ["59"], tmp_path) == {"N": ("N",), "59": ("N", "59")}
+    tree = tree_for(region, tmp_path)
+    assert tree is not None
+    assert tree.by_code(["N", "59"]) == {"N": ("N",), "59": ("N", "59")}
+    assert rda.unused == ("<CODELIST> of region (labels of codes)",)
 
 
 def test_records_in_fixed_columns_and_separated(tmp_path: Path) -> None:
@@ -73,11 +76,11 @@ def test_records_in_fixed_columns_and_separated(tmp_path: Path) -> None:
     assert separated.variables[1].role == "holding"
 
 
-def test_levels_within_a_code(tmp_path: Path) -> None:
+def test_levels_within_a_code() -> None:
     v = Variable("NUTS", "dimension", levels=(2, 1))
-    assert paths_for(v, ["FR", "FR1"], tmp_path) == {"FR": ("FR",), "FR1": ("FR", "FR1")}
+    assert branches_by_levels(v, ["FR", "FR1"]) == {"FR": ("FR",), "FR1": ("FR", "FR1")}
     with pytest.raises(DataError, match=r"levels of 2, 3 characters; these do not fit: 'F'"):
-        paths_for(v, ["F"], tmp_path)
+        branches_by_levels(v, ["F"])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +105,7 @@ def test_what_cannot_be_understood(tmp_path: Path, text: str, kind: str, message
 
 def test_a_hierarchy_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises((DataError, HierarchyError), match="cannot be read"):
-        paths_for(Variable("a", "dimension", hrc="none.hrc"), ["x"], tmp_path)
+        tree_for(Variable("a", "dimension", hrc="none.hrc"), tmp_path)
 
 
 def test_there_and_back(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ All of these files are for an office's own work: none is a publication.
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.describe.table.apriori import Apriori
+from flou.describe.table.apriori_rows import read_text
 from flou.describe.table.argus.apriori_file import read_hst, write_hst
 from flou.describe.table.argus.hrc import hierarchy_from_hrc, write_hrc
 from flou.describe.table.argus.microdata import read_argus_microdata, write_argus_microdata
@@ -20,9 +22,16 @@ from flou.describe.table.argus.rda import describes
 from flou.describe.table.argus.tab_file import ArgusTable, read_tab
 from flou.describe.table.argus.tab_writing import write_tab
 from flou.describe.table.table import Table
-from flou.engine.errors import DataError, ParameterError
+from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.output import checked_path
 from flou.engine.release import Release
+
+#: Files of τ-ARGUS that hold no data.
+_NO_DATA = {
+    ".arb": "a batch file of τ-ARGUS, which says what is done and holds no data",
+    ".cdl": "a list of labels for codes; give them to the schema, labels=",
+}
+_OPENED = re.compile(r"<OPEN(?:MICRO|TABLE)DATA>\s*\"([^\"]*)\"", re.IGNORECASE)
 
 
 def read_argus(
@@ -37,6 +46,8 @@ def read_argus(
     """
     file = checked_path(path, "A file of τ-ARGUS", DataError)
     suffix = file.suffix.lower()
+    if suffix in _NO_DATA:
+        raise ParameterError(f"{str(path)!r} is {_NO_DATA[suffix]}{_named_in(file) if suffix == '.arb' else '.'}")
     if suffix == ".hrc":
         return hierarchy_from_hrc(file, **options)
     if suffix == ".hst":
@@ -50,6 +61,13 @@ def read_argus(
     if kind == "table":
         return read_tab(file, described, **options)
     return read_argus_microdata(file, described, **options)
+
+
+def _named_in(batch: Path) -> str:
+    """The files of data that a batch file opens."""
+    text = read_text(batch, "A batch file", "latin-1")
+    opened = [name.strip() for name in _OPENED.findall(text)]
+    return f": name the file that it opens, {listed(opened)}." if opened else ": name the file of data."
 
 
 def write_argus(

@@ -6,16 +6,17 @@
     South
     @13
 
-The total is not listed. A code stands for one category, whatever its depth, so codes that occur on two levels cannot be
-told apart and are refused. Branches may differ in depth; as a `Hierarchy`, whose values all have the same number of
-levels above them, a shorter branch repeats its last code. The format is that of the τ-ARGUS manual (4.x, section on
-hierarchical codes).
+The total is not listed. Branches may differ in depth; as a `Hierarchy`, whose values all have the same number of
+levels above them, a shorter branch repeats its last code. A code may stand twice: categories above the finest are then
+told apart by the codes above them (`1/11` and `2/11`); what a record or a cell names by such a code has no one place,
+and is refused. The format is that of the τ-ARGUS manual (4.x, section on hierarchical codes).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -57,9 +58,6 @@ def read_hrc(path: str | PathLike[str], lead: str = LEAD, *, encoding: str = "ut
         else:
             above = [*above[: depth - 1], code]
             found.append(HrcLine(code, depth, above[-2] if depth > 1 else None))
-    doubled = [code for code, n in Counter(line.code for line in found).items() if n > 1]
-    if doubled:
-        problems.append(f"codes stand twice: {listed(doubled)}; each has one place")
     if not found and not problems:
         problems.append("it has no codes")
     if problems:
@@ -70,30 +68,81 @@ def read_hrc(path: str | PathLike[str], lead: str = LEAD, *, encoding: str = "ut
     return found
 
 
-def paths_of(lines: Sequence[HrcLine]) -> dict[str, tuple[str, ...]]:
-    """For each code the codes from the first level down to it."""
-    paths: dict[str, tuple[str, ...]] = {}
-    for line in lines:
-        paths[line.code] = (*(paths[line.parent] if line.parent is not None else ()), line.code)
-    return paths
+#: Labels from the first level down to a category.
+Branch = tuple[str, ...]
 
 
-def hierarchy_of(paths: Mapping[str, tuple[str, ...]], names: Sequence[str] = ()) -> Hierarchy:
-    """Paths as a hierarchy for `Microdata`: the codes that nothing lies below are its values."""
-    inner = {path[-2] for path in paths.values() if len(path) > 1}
-    most = max(len(path) for path in paths.values())
-    rows = []
-    for code, path in paths.items():
-        if code not in inner:
-            rows.append((*(code for _ in range(most - len(path))), *reversed(path), ROOT))
-    return Hierarchy.from_dict({"rows": [list(row) for row in rows], "names": list(names)}, Path())
+@dataclass(frozen=True)
+class CodeTree:
+    """The categories of a hierarchy in order: the code of each, its branch, and whether others lie below it."""
+
+    codes: tuple[str, ...]
+    branches: tuple[Branch, ...]
+    inner: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, lines: Sequence[HrcLine]) -> CodeTree:
+        """The tree of the lines of a file, categories of one code told apart by the codes above them."""
+        paths: list[Branch] = []
+        for line in lines:
+            paths.append((*(paths[-1][: line.depth - 1] if paths else ()), line.code))
+        inner = [below.depth > line.depth for line, below in pairwise(lines)] + [False] * bool(lines)
+        n_places = Counter(line.code for line in lines)
+        label = {
+            path: "/".join(path) if n_places[path[-1]] > 1 and has_parts else path[-1]
+            for path, has_parts in zip(paths, inner, strict=True)
+        }
+        same = [f"{'/'.join(path)}" for path, n in Counter(paths).items() if n > 1]
+        if same:
+            raise HierarchyError(f"Codes stand twice below the same code: {listed(same)}. Leave one of them out.")
+        taken = [text for path, text in label.items() if text != path[-1] and n_places[text]]
+        if taken:
+            raise HierarchyError(
+                f"Codes that stand twice cannot be told apart as {listed(taken)}: these are codes too."
+            )
+        branches = tuple(tuple(label.get(path[:k], path[k - 1]) for k in range(1, len(path) + 1)) for path in paths)
+        return cls(tuple(line.code for line in lines), branches, tuple(inner))
+
+    def by_code(self, wanted: Iterable[str]) -> dict[str, Branch]:
+        """The branch of each code that is wanted and is there; refused where it stands twice."""
+        return self._one_place(wanted, range(len(self.codes)))
+
+    def leaves(self, wanted: Iterable[str] | None = None) -> dict[str, Branch]:
+        """The branch of each code that nothing lies below: all of them, or those that are wanted."""
+        places = [i for i, has_parts in enumerate(self.inner) if not has_parts]
+        return self._one_place([self.codes[i] for i in places] if wanted is None else wanted, places)
+
+    def distinct_leaves(self) -> dict[str, Branch]:
+        """The branch of each code that nothing lies below and that stands once."""
+        ends = Counter(code for code, has_parts in zip(self.codes, self.inner, strict=True) if not has_parts)
+        return self.leaves([code for code, n in ends.items() if n == 1])
+
+    def _one_place(self, wanted: Iterable[str], places: Iterable[int]) -> dict[str, Branch]:
+        found: dict[str, list[Branch]] = {}
+        for i in places:
+            found.setdefault(self.codes[i], []).append(self.branches[i])
+        held = {code: found[code] for code in wanted if code in found}
+        doubled = [f"{code!r} ({' and '.join('/'.join(b) for b in b_s)})" for code, b_s in held.items() if len(b_s) > 1]
+        if doubled:
+            raise HierarchyError(
+                f"These codes stand twice in the hierarchy, so that what bears them has no one place: "
+                f"{', '.join(doubled)}. Give each place a code of its own."
+            )
+        return {code: branches[0] for code, branches in held.items()}
+
+
+def hierarchy_of(leaves: Mapping[str, Branch], names: Sequence[str] = ()) -> Hierarchy:
+    """The branches of values as a hierarchy for `Microdata`."""
+    most = max(len(branch) for branch in leaves.values())
+    rows = [[*[code] * (most - len(branch)), *reversed(branch), ROOT] for code, branch in leaves.items()]
+    return Hierarchy.from_dict({"rows": rows, "names": list(names)}, Path())
 
 
 def hierarchy_from_hrc(
     path: str | PathLike[str], lead: str = LEAD, *, names: Sequence[str] = (), encoding: str = "utf-8"
 ) -> Hierarchy:
     """A hierarchy file as a `Hierarchy`: `flou.Microdata(frame, hierarchies={"region": …})`."""
-    return hierarchy_of(paths_of(read_hrc(path, lead, encoding=encoding)), names)
+    return hierarchy_of(CodeTree.of(read_hrc(path, lead, encoding=encoding)).leaves(), names)
 
 
 def lines_of_dimension(dimension: Dimension) -> list[HrcLine]:

@@ -4,15 +4,17 @@
     firms.tabulate(["region@*", "size"], value="turnover", weight="w")
 
 Explanatory variables become keys, with their hierarchies; codes of missing values are undetermined; the weight has its
-role; which holding a record belongs to never leaves (it is an identifier here, and can be given to `tabulate`); numbers
-have no role. Written files hold the records as they are: internal ids, households and identifiers stay out of them, but
-nothing protects the rest, so they are only written where that is said.
+role; which holding a record belongs to never leaves (it is an identifier here, and can be given to `tabulate`), nor do
+record keys (`flou.record_keys(data, stored=…)`) and who asked for protection; numbers have no role. Written files hold
+the records as they are: internal ids, households and identifiers stay out of them, but nothing protects the rest, so
+they are only written where that is said.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,16 @@ from flou.describe.microdata import Microdata
 from flou.describe.public_schema import told_schema
 from flou.describe.table.apriori_rows import read_text
 from flou.describe.table.argus.hrc import LEAD, hierarchy_of, hrc_text, lines_of_hierarchy, plain_code
-from flou.describe.table.argus.rda import Rda, Variable, paths_for, rda_text, read_rda
+from flou.describe.table.argus.rda import (
+    NUMBERS,
+    Rda,
+    Variable,
+    branches_by_levels,
+    rda_text,
+    read_rda,
+    tree_for,
+    warn_of_unused,
+)
 from flou.describe.table.argus.tab_writing import checked_name, decimals_of, plain_number
 from flou.describe.table.table_files import file_name
 from flou.engine import native
@@ -35,29 +46,44 @@ _MOST_LISTED = 10
 
 
 def read_argus_microdata(
-    path: str | PathLike[str], rda: str | PathLike[str] | None = None, *, encoding: str = "utf-8", **roles: Any
+    path: str | PathLike[str],
+    rda: str | PathLike[str] | None = None,
+    *,
+    encoding: str = "utf-8",
+    ignore: Sequence[str] = (),
+    **roles: Any,
 ) -> Microdata:
-    """Read records; their description is the `.rda` beside them unless another is given. Roles can be added by name."""
+    """Read records; their description is the `.rda` beside them unless another is given.
+
+    `ignore=["REQUEST"]` reads a file in which respondents asked for protection, of which nothing is then known here.
+    Roles can be added by name; hierarchies that are given stand in the place of all that the description names.
+    """
     file = checked_path(path, "A file of records", DataError)
     described = file.with_suffix(".rda") if rda is None else checked_path(rda, "A description", DataError)
-    meta = read_rda(described, "microdata", encoding=encoding)
+    meta = read_rda(described, "microdata", encoding=encoding, ignore=ignore)
     rows = _rows(file, meta, encoding)
     columns = {v.name: _column(v, [row[j] for row in rows], file) for j, v in enumerate(meta.variables)}
     hierarchies = {}
-    for v in meta.of_role("dimension"):
-        if v.hrc is not None or v.levels:
-            codes = [c for c in columns[v.name].drop_nulls().unique().to_list() if c not in v.missing]
-            hierarchies[v.name] = hierarchy_of(paths_for(v, sorted(codes), described.parent, encoding=encoding))
+    for v in meta.of_role("dimension") if "hierarchies" not in roles else []:
+        codes = sorted(c for c in columns[v.name].drop_nulls().unique().to_list() if c not in v.missing)
+        tree = tree_for(v, described.parent, encoding=encoding)
+        if tree is not None:
+            tree.leaves(codes)  # what stands twice may have no record
+            hierarchies[v.name] = hierarchy_of(tree.distinct_leaves())
+        elif v.levels:
+            hierarchies[v.name] = hierarchy_of(branches_by_levels(v, codes))
     weights = [v.name for v in meta.of_role("weight")]
     if len(weights) > 1:
         raise DataError(f"The description {str(described)!r} has several weights: {listed(weights)}.")
     found: dict[str, Any] = {
         "keys": [v.name for v in meta.of_role("dimension")],
         "identifiers": [v.name for v in meta.of_role("holding")],
+        "not_released": [v.name for v in meta.variables if v.role in ("record key", "request")],
         "undetermined": {v.name: v.missing for v in meta.variables if v.missing},
         "hierarchies": hierarchies,
         **({"weight": weights[0]} if weights else {}),
     }
+    warn_of_unused(described, meta)
     return Microdata(pl.DataFrame(list(columns.values())), **{**found, **roles})
 
 
@@ -92,7 +118,7 @@ def _rows(file: Path, meta: Rda, encoding: str) -> list[list[str]]:
 
 def _column(v: Variable, texts: list[str], file: Path) -> pl.Series:
     """Codes as texts, amounts and weights as numbers, whole where they all are."""
-    if v.role not in ("response", "weight"):
+    if v.role not in NUMBERS:
         return pl.Series(v.name, [t or None for t in texts], dtype=pl.String)
     held: list[float | None] = []
     wrong = []

@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 
 from flou.describe.table.apriori import Apriori
 from flou.describe.table.apriori_rows import read_text
-from flou.describe.table.argus.rda import Rda, Variable, paths_for, read_rda
+from flou.describe.table.argus.hrc import Branch
+from flou.describe.table.argus.rda import (
+    Rda,
+    Variable,
+    branches_by_levels,
+    read_rda,
+    tree_for,
+    warn_of_unused,
+)
 from flou.describe.table.cells import Floats
 from flou.describe.table.dimension import TOTAL
 from flou.describe.table.from_frame import table_from_frame
@@ -74,6 +82,7 @@ def read_tab(
     file = checked_path(path, "A table of τ-ARGUS", DataError)
     described = file.with_suffix(".rda") if rda is None else checked_path(rda, "A description", DataError)
     meta = read_rda(described, "table", encoding=encoding)
+    warn_of_unused(described, meta)
     lines = _Lines(file, meta, encoding)
     labels, dims, total = _labels(lines, described.parent, levels or {}, encoding)
     count, value, response = _figures(lines, counts)
@@ -88,7 +97,7 @@ def read_tab(
     empty = (count == 0) if value is None else (count == 0) & (value == 0)
     said, secondary = _statements(lines, empty, safe_cells)
     by_cell = np.argsort(places)
-    return ArgusTable(table, said.take(by_cell), secondary[by_cell])
+    return ArgusTable(table, replace(said.take(by_cell), labels=table.labels()), secondary[by_cell])
 
 
 class _Lines:
@@ -135,7 +144,7 @@ class _Lines:
         texts = self.texts(variable)
         out, wrong = np.full(len(texts), np.nan), []
         for i, text in enumerate(texts):
-            if text in _EMPTY:
+            if text in _EMPTY or text in variable.missing:
                 continue
             try:
                 out[i] = float(text.replace(",", "."))
@@ -173,7 +182,7 @@ def _labels(
     for v in variables:
         texts = lines.texts(v)
         own = list(dict.fromkeys(t for t in texts if t not in ("", v.total)))
-        paths = paths_for(v, own, folder, encoding=encoding)
+        paths = _branches(v, own, folder, encoding)
         lines.refuse(
             [
                 f"line {lines.numbers[i]}: {t!r}"
@@ -195,6 +204,15 @@ def _labels(
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), dims, total
 
 
+def _branches(v: Variable, codes: Sequence[str], folder: Path, encoding: str) -> dict[str, Branch]:
+    """The branch of each code of a dimension; a code of missing values stands right below the total."""
+    tree = tree_for(v, folder, encoding=encoding)
+    missing = {code: (code,) for code in codes if code in v.missing}
+    known = [code for code in codes if code not in missing]
+    found = branches_by_levels(v, known) if tree is None else tree.by_code(codes)
+    return missing | found
+
+
 def _level_names(v: Variable, depth: int, named: Mapping[str, Sequence[str]]) -> list[str]:
     above = list(named.get(v.name, [f"{v.name}@{depth - j}" for j in range(1, depth)]))
     _require(
@@ -212,6 +230,10 @@ def _figures(lines: _Lines, counts: str) -> tuple[Floats, Floats | None, Variabl
     response, frequency = lines.only("response"), lines.only("frequency")
     if response is None and frequency is None:
         raise DataError(f"The table {str(lines.file)!r} has neither a <NUMERIC> response nor a <FREQUENCY>.")
+    for v in (response, frequency):
+        if v is not None:
+            gone = np.array([text in v.missing for text in lines.texts(v)])
+            lines.refuse(lines.at(gone), f"has the code of a missing value in {v.name!r}: its figure is not known")
     if response is None:
         assert frequency is not None
         return np.nan_to_num(lines.numbers_of(frequency)), None, frequency

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -56,9 +56,9 @@ class WholeTable:
 
     def spread_statements(self, apriori: Apriori) -> Apriori:
         """What the office says; of unlisted margins it says nothing."""
-        nothing = Apriori.none(1)
-        return Apriori(**{f.name: self._spread(getattr(apriori, f.name), getattr(nothing, f.name)[0])
-                          for f in fields(Apriori)})  # fmt: skip
+        nothing = Apriori.none(1).arrays
+        spread = {name: self._spread(array, nothing[name][0]) for name, array in apriori.arrays.items()}
+        return Apriori(**spread, labels=self.table.labels())
 
     def spread_sensitive(self, sensitive: Sensitive) -> Sensitive:
         """What is sensitive; unlisted margins are not: nobody shows them."""

@@ -172,3 +172,18 @@ def test_the_link_to_the_covariates_is_kept() -> None:
     blind = IntervalBlur("apa_amount", given=["sex"], classes=5).protect(APA, secret=1)
     gaps_blind = [_values(blind, "apa_amount")[gir == g].mean() / before[gir == g].mean() - 1 for g in (1, 2, 3, 4)]
     assert max(map(abs, gaps)) < max(map(abs, gaps_blind)), "what is not given is not kept inside a class"
+
+
+def test_a_mean_that_moves_is_said_to_the_office() -> None:
+    """The ends are cut to hide the largest values, which a small file pays for with its mean."""
+    moved = {}
+    for n in (200, 5_000):
+        rng = np.random.default_rng(4)
+        frame = pl.DataFrame({"x": rng.lognormal(7, 1, n).round(), "a": rng.integers(0, 5, n)})
+        people = flou.Microdata(frame, others=["x", "a"]).marked(synthetic=True)
+        step = flou.protect.IntervalBlur("x", given=["a"]).protect(people, secret=flou.Secret.from_seed(4)).steps[0]
+        notes = [note for note in step.notes if "its mean moves" in str(note)]
+        assert all(note.internal for note in notes)
+        assert len(notes) == (abs(step.mean_deviation) > 0.01)
+        moved[n] = step.mean_deviation
+    assert moved[200] < -0.01 < moved[5_000]

@@ -4,7 +4,7 @@ The values are cut into classes; a regression fitted on the classes alone (inter
 likelihood) predicts each value from covariates; a residual drawn from the normal law, truncated so that the
 value stays in its class, is added. Of the exact value nothing is used but its class and its share in the
 mean of the class, so the blurred one says no more about it than these and the covariates do. Keeps the class of
-every record, and so means and quantiles closely, and the links to the covariates; weakens links to other columns
+every record, and so quantiles, the means of large files and the links to the covariates; weakens links to other columns
 inside a class. It does not hide the class: narrow classes hide little, and an extreme value is hidden only by the open
 class that it stands in.
 """
@@ -39,6 +39,12 @@ from flou.protect.micro.shared_amounts import SharedAmounts
 Floats = NDArray[np.float64]
 _EQUAL = "{column}: {equal} of the drawn values equal the original to the unit, by chance"
 _CLOSE = "{column}: {close} of the values lie within 1% of the original"
+_MOVED = (
+    "{column}: its mean moves by {mean_deviation}. The first and the last class draw nothing beyond the 0.1% and 99.9% "
+    "quantiles, which hides the largest values, and classes of fewer than 30 records keep the regression's mean"
+)
+#: A mean that moves by more is said.
+_FAR = 0.01
 _ANEW = "{column}: the former release has no classes and regression that fit all these records; some were blurred anew"
 Breaks = Annotated[tuple[Number | dt.date, ...], BeforeValidator(as_tuple)]
 
@@ -72,7 +78,8 @@ class IntervalBlur(Protection):
     scale: Literal["log", "identity"] = Field("log", description="what the regression explains: the log or the value")
     unit: float = Field(1.0, gt=1e-9, description="blurred values are shown as multiples of this; days for dates")
     class_means: Literal["keep", "free"] = Field(
-        "keep", description="shift the draws of a class so that its mean stays, or leave it to the regression"
+        "keep",
+        description="shift the draws of a class so that its mean stays, but for what is cut at the ends, or leave it",
     )
     max_covariates: int = Field(8, ge=1, le=50, description="how many covariates are chosen at most")
     max_collinearity: Share = Field(
@@ -132,6 +139,8 @@ class IntervalBlur(Protection):
         moved = before != 0
         equal = float((np.abs(after - before) <= self.unit / 2).mean())
         close = float((np.abs(after - before) <= 0.01 * np.abs(before))[moved].mean()) if moved.any() else 1.0
+        drift = after.mean() / before.mean() - 1 if before.mean() else 0.0
+        far = Note(_MOVED, {"column": self.column, "mean_deviation": Proportion(float(drift))}, internal=True)
         used = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
         text = "{column} is drawn anew within classes, given {covariates}"
         if not used:
@@ -144,7 +153,7 @@ class IntervalBlur(Protection):
                 "n_classes": sum(part.classes.n for part in parts),
                 "n_covariates": len(used),
                 "sigma": float(f"{max(part.sigma for part in parts):.6g}"),
-                "mean_deviation": float(f"{after.mean() / before.mean() - 1:.4g}") if before.mean() else None,
+                "mean_deviation": float(f"{drift:.4g}") if before.mean() else None,
                 "close": float(f"{close:.4g}"),
                 "n_zeros": sum(int(part.zero.sum()) for part in parts),
                 "n_saturated": sum(int(part.full.sum()) for part in parts),
@@ -153,6 +162,7 @@ class IntervalBlur(Protection):
                 Note(text, {"column": self.column, "covariates": ", ".join(used)}),
                 Note(_EQUAL, {"column": self.column, "equal": Proportion(equal)}, internal=True),
                 Note(_CLOSE, {"column": self.column, "close": Proportion(close)}, internal=True),
+                *([far] if abs(drift) > _FAR else []),
                 *(
                     ()
                     if draw.former is None or all(p.as_before for p in parts)

@@ -39,8 +39,8 @@ def release_at(
         released,
         guarantees=file.requirement.guarantees(),
         changes=shown.changes(),
-        figures={"n_suppressed": file.n_hidden(suppressed), **figures},
-        notes=(*notes, *suppression_notes(file.n_hidden(suppressed), dropped)),
+        figures={"n_suppressed": n_lost(file, suppressed, dropped), **figures},
+        notes=(*notes, *suppression_notes(n_lost(file, suppressed, dropped), dropped)),
         details={"levels": chosen, **details},
     )
 
@@ -68,8 +68,8 @@ def release_mixed(
         show(file.data, shown, remembering(mixed_schema(file.data.schema, columns), file.data, shown)),
         guarantees=file.requirement.guarantees(),
         changes=shown.changes(),
-        figures={"n_suppressed": file.n_hidden(suppressed), **figures},
-        notes=(*notes, *suppression_notes(file.n_hidden(suppressed), dropped)),
+        figures={"n_suppressed": n_lost(file, suppressed, dropped), **figures},
+        notes=(*notes, *suppression_notes(n_lost(file, suppressed, dropped), dropped)),
     )
 
 
@@ -95,7 +95,7 @@ def _example(file: KeyFile, j: int, level: int) -> str:
 
 def require_limit(file: KeyFile, suppressed: Flags, dropped: Flags, limit: int) -> None:
     """Refuse to lose more records than the user allows."""
-    n = int(file.table.counts[dropped].sum()) if dropped.any() else file.n_hidden(suppressed)
+    n = n_lost(file, suppressed, dropped)
     total = file.problem.n_records
     if n > limit or n == total:
         raise Infeasible(
@@ -103,6 +103,11 @@ def require_limit(file: KeyFile, suppressed: Flags, dropped: Flags, limit: int) 
             best=f"{n:,} of {total:,} records ({percent(n / total)}%) suppressed",
             next_step="Raise suppression_limit, or ask for less.",
         )
+
+
+def n_lost(file: KeyFile, suppressed: Flags, dropped: Flags) -> int:
+    """The records that lost every key, or, where they are dropped, all that are: some may have had no key before."""
+    return int(file.table.counts[dropped].sum()) if dropped.any() else file.n_hidden(suppressed)
 
 
 def suppression_notes(n_suppressed: int, dropped: Flags) -> tuple[Note, ...]:

@@ -379,6 +379,14 @@ ROLES: dict[str, Any] = {
 }
 
 
+def pandas_of(frame: pl.DataFrame) -> Any:
+    """The rows in pandas, whole numbers with gaps as its Int64: without it they are floats, and stay so."""
+    import pandas as pd
+
+    gaps = [c for c, t in frame.schema.items() if t.is_integer() and frame[c].null_count()]
+    return frame.to_pandas().assign(**{c: pd.array(frame[c].to_list(), dtype="Int64") for c in gaps})
+
+
 def native(frame: pl.DataFrame, engine: str) -> object:
     """The rows in the type of an engine."""
     if engine == "polars":
@@ -386,7 +394,7 @@ def native(frame: pl.DataFrame, engine: str) -> object:
     if engine == "polars-lazy":
         return frame.lazy()
     if engine == "pandas":
-        return frame.to_pandas()
+        return pandas_of(frame)
     if engine == "pyarrow":
         return frame.to_arrow()
     if engine == "spark":

@@ -197,6 +197,33 @@ def test_measure_is_equal_on_every_engine(method: RiskMeasure, engine: str) -> N
         assert np.allclose(ours.to_numpy(), theirs.to_numpy(), rtol=1e-9, atol=1e-12)
 
 
+#: Whole numbers as a file with gaps, a database or a spreadsheet holds them.
+AS_FLOATS = rows().with_columns(pl.col("age").cast(pl.Float64))
+
+
+@pytest.mark.parametrize("method", MEASURES)
+def test_measure_goes_by_the_value_whatever_its_type(method: RiskMeasure) -> None:
+    """1 is 1.0: in the file, and between the file and a public table."""
+    expected = measured(method, people())
+    found = measured(method, people(frame=AS_FLOATS), frame=AS_FLOATS)
+    assert np.allclose(found.units, expected.units, rtol=1e-9, atol=1e-12)
+    assert found.value == expected.value
+    if method.needs_against and method.compares_with != "original":
+        assert method.measure(people(), against=people(frame=AS_FLOATS)).value == expected.value
+
+
+#: Means and noise of a column of whole numbers are whole, those of other numbers are not.
+BY_TYPE = ("microaggregation", "additive_noise", "multiplicative_noise")
+
+
+@pytest.mark.parametrize("method", [p for p in PROTECTIONS if p.values[0].name() not in BY_TYPE])
+def test_codes_labels_and_draws_go_by_the_value_whatever_its_type(method: Protection) -> None:
+    found, expected = (
+        published(method.protect(data, secret=SECRET, period="2026")) for data in (people(frame=AS_FLOATS), people())
+    )
+    assert found.equals(expected)
+
+
 @pytest.mark.parametrize("method, engine", crossed(MEASURES, FULL))
 def test_measure_leaves_input_untouched(method: RiskMeasure, engine: str) -> None:
     frame = native(rows(), engine)

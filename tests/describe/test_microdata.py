@@ -65,11 +65,13 @@ def test_the_rows_of_a_release_do_not_tell_the_order_of_the_input() -> None:
     assert shown.sort("w").equals(FRAME.select(shown.columns).sort("w")), "the rows themselves stay"
 
 
-def test_nan_is_null_and_pandas_integers_with_gaps_are_integers() -> None:
+def test_nan_is_null_and_a_column_of_pandas_keeps_its_type() -> None:
+    """Whether a number has a gap says nothing of what the column is: next year's file may have none."""
     frame = pd.DataFrame({"a": [1.0, float("nan"), 2.0], "b": [1.5, float("nan"), 2.0], "c": ["x", None, "y"]})
+    frame["d"] = pd.array([1, None, 2], dtype="Int64")
     inner = flou.Microdata(frame, keys=["a", "b", "c"]).frame.to_polars()
-    assert inner["a"].to_list() == [1, None, 2]
-    assert inner.schema["a"] == pl.Int64
+    assert inner["a"].to_list() == [1.0, None, 2.0]
+    assert (inner.schema["a"], inner.schema["d"]) == (pl.Float64, pl.Int64)
     assert inner["b"].to_list() == [1.5, None, 2.0]
     assert inner["c"].to_list() == ["x", None, "y"]
     floats = flou.Microdata(pl.DataFrame({"a": [1.0, float("nan")]})).frame.to_polars()

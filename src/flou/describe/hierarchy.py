@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -129,7 +130,8 @@ class Hierarchy:
         kept = {text_of(v) for v in keep}
         if number == 0:
             return {v: v for v in values}
-        whole = all(isinstance(v, int) for v in values if text_of(v) not in kept)
+        # 30.0 is the whole number 30: what a band is called hangs on the values, not on how a file stores them
+        whole = all(_is_whole(v) for v in values if text_of(v) not in kept)
         ancestors = dict(self.table)
         out: dict[object, object] = {}
         missing: list[object] = []
@@ -228,6 +230,10 @@ class Hierarchy:
                 raise HierarchyError("rows is a list of lists of texts: a value, then its ancestors.")
             return cls._of_rows([tuple(r) for r in value], extra.get("names", ()))
         return cls.bands(*value, **extra) if kind == "bands" else cls.prefix(*value, **extra)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) or (isinstance(value, float | Decimal) and value == value // 1)
 
 
 def _walk(tree: object, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

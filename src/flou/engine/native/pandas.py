@@ -25,8 +25,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
 def _series(name: str, column: Any) -> pl.Series:
     kind = getattr(column.dtype, "kind", "O")
     if isinstance(column.dtype, np.dtype) and kind in "iufb":
-        series = pl.Series(name, column.to_numpy(copy=True), nan_to_null=True)
-        return _whole_as_integers(series) if kind == "f" else series
+        return pl.Series(name, column.to_numpy(copy=True), nan_to_null=True)
     if isinstance(column.dtype, np.dtype) and kind == "M":
         return pl.Series(name, column.to_numpy(copy=True))
     _require_one_type(name, column)
@@ -67,16 +66,6 @@ def _through_arrow(name: str, column: Any) -> pl.Series | None:
         return None
     assert isinstance(series, pl.Series)
     return series.rename(name)
-
-
-def _whole_as_integers(series: pl.Series) -> pl.Series:
-    """pandas turns integers with gaps into floats; whole numbers with gaps are integers again."""
-    if series.null_count() == 0 or series.null_count() == len(series):
-        return series
-    # beyond 2^53 a float has lost digits already, and an infinite one is no integer
-    if not bool(((series.abs() < 2**53) & (series == series.floor())).all()):
-        return series
-    return series.cast(pl.Int64)
 
 
 def from_polars(frame: pl.DataFrame) -> Any:

@@ -15,55 +15,69 @@ from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
+from flou.engine import native
 from flou.engine.errors import DataError, listed
 from flou.engine.keys import KeyTable
 from flou.engine.method import require_columns
 from flou.engine.several_rows import refuse_several_rows
+from flou.engine.values import text_of
 from flou.risk.micro.setting import require_keys, require_sampling_weights
 
 #: Where the people behind a key are counted.
 Population = Literal["table", "weights"]
 
+PEOPLE = f"{native.RESERVED}people"
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 def people_table(data: Microdata, public: Microdata) -> KeyTable:
-    """The public table by the keys of the file; its columns must be of the same kinds."""
+    """The public table by the keys of the file."""
     refuse_several_rows(public, "The public table")
     keys = require_keys(data)
     require_columns(public, keys, "The public table lacks a key: keys")
-    ours, theirs = data.frame.collect_schema(), public.frame.collect_schema()
-    other = [c for c in keys if ours[c] != theirs[c]]
-    if other:
-        shown = ", ".join(f"{c} is {ours[c]} here and {theirs[c]} there" for c in other)
-        raise DataError(f"The public table has other types in its keys ({shown}): they would never agree.")
     return public.key_table(keys)
+
+
+def alike(keys: KeyTable, public: KeyTable) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The keys of both, those of the table with how many people have each.
+
+    Where a column is stored otherwise they are canonical texts: 1, 1.0 and "1" are one value.
+    """
+    other = [c for c in keys.columns if keys.frame[c].dtype != public.frame[c].dtype]
+    ours, theirs = (
+        held.frame.with_columns(
+            pl.Series(c, [None if v is None else text_of(v) for v in held.frame[c].to_list()], dtype=pl.String)
+            for c in other
+        )
+        for held in (keys, public)
+    )
+    return ours, theirs.with_columns(pl.Series(PEOPLE, public.counts))
 
 
 def count_people(keys: KeyTable, public: KeyTable) -> Ints:
     """For each key of the file the number of people who agree with it."""
     found = np.zeros(keys.n_keys, dtype=np.int64)
     nulls = keys.codes == -1
-    people = public.frame.with_columns(pl.Series("__flou_people", public.counts))
+    ours, people = alike(keys, public)
     for pattern in np.unique(nulls, axis=0):
         rows = np.flatnonzero((nulls == pattern).all(axis=1))
         known = [c for c, null in zip(keys.columns, pattern, strict=True) if not null]
         if not known:
             found[rows] = public.n_records
             continue
-        held = people.group_by(known).agg(pl.col("__flou_people").sum())
-        joined = keys.frame[rows].select(known).join(held, on=known, how="left", maintain_order="left")
-        found[rows] = joined["__flou_people"].fill_null(0).to_numpy()
+        held = people.group_by(known).agg(pl.col(PEOPLE).sum())
+        joined = ours[rows].select(known).join(held, on=known, how="left", maintain_order="left")
+        found[rows] = joined[PEOPLE].fill_null(0).to_numpy()
     return found
 
 
 def count_same(keys: KeyTable, public: KeyTable) -> Ints:
     """For each key of the file the number of people with the very same, null being a category."""
-    people = public.frame.with_columns(pl.Series("__flou_people", public.counts))
+    ours, people = alike(keys, public)
     columns = list(keys.columns)
-    joined = keys.frame.join(people, on=columns, how="left", nulls_equal=True, maintain_order="left")
-    return joined["__flou_people"].fill_null(0).to_numpy()
+    joined = ours.join(people, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    return joined[PEOPLE].fill_null(0).to_numpy()
 
 
 def require_contained(keys: KeyTable, people: Ints, n_persons: int, n_people: int) -> None:

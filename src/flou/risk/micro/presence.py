@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
@@ -25,7 +24,7 @@ from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import Safe, Vacuous, count_of
 from flou.risk.micro.histogram import class_chart
-from flou.risk.micro.population import count_same, people_table, require_contained
+from flou.risk.micro.population import PEOPLE, alike, count_same, people_table, require_contained
 from flou.risk.micro.setting import require_keys
 
 
@@ -71,11 +70,10 @@ class Presence(RiskMeasure):
         require_contained(keys, people, count_persons(data, keys), public.n_records)
         share = keys.persons / people
         at_risk = (share < self.low) | (share > self.high)
-        in_file = public.frame.join(keys.frame, on=list(keys.columns), how="semi", nulls_equal=True).height
-        absent = public.frame.with_columns(pl.Series("__flou_people", public.counts)).join(
-            keys.frame, on=list(keys.columns), how="anti", nulls_equal=True
-        )
-        n_absent = int(absent["__flou_people"].sum())
+        ours, theirs = alike(keys, public)
+        in_file = theirs.join(ours, on=list(keys.columns), how="semi", nulls_equal=True).height
+        absent = theirs.join(ours, on=list(keys.columns), how="anti", nulls_equal=True)
+        n_absent = int(absent[PEOPLE].sum())
         n_outside = int(people[at_risk].sum()) + (n_absent if self.low > 0 else 0)
         return self._result(
             data,

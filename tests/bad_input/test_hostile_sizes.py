@@ -122,7 +122,7 @@ BEYOND = {
 @pytest.mark.parametrize("show", ["mean", "median", "mode"])
 def test_an_average_that_64_bits_do_not_hold_is_refused(case: str, show: Any) -> None:
     people = flou.Microdata(pl.DataFrame({"v": BEYOND[case], "k": ["a"] * 8}), keys=["k"], sensitive=["v"])
-    with pytest.raises(flou.FlouError, match=r"below 9.2e18"):
+    with pytest.raises(flou.FlouError, match="more digits than are computed with"):
         flou.protect.Microaggregation(["v"], group_size=3, show=show).protect(people, secret=1)
 
 

@@ -18,6 +18,8 @@ Levels = tuple[float | Bounds, ...]
 
 #: Digits behind the point that a bound is written with; more where the width is small.
 _DIGITS = 9
+#: So near a bound, in widths, what a float has lost may put a value on the wrong side.
+_NEAR = 1e-6
 
 
 def checked_band(level: Any) -> float | Bounds:
@@ -50,7 +52,7 @@ def checked_nested(fine: float | Bounds, coarse: float | Bounds) -> None:
         )
 
 
-def finite(number: float) -> bool:
+def finite(number: float | Decimal) -> bool:
     """Whether a number is an ordinary one, neither infinite nor too large to reckon with."""
     try:
         return math.isfinite(number)
@@ -63,9 +65,7 @@ def band_at(value: object, levels: Levels, number: int, whole: bool) -> str | No
 
     `60-64` where the values are whole numbers, `[60, 65)` otherwise.
     """
-    if isinstance(value, Decimal):
-        value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not finite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not finite(value):
         return None
     finest, band = levels[0], levels[number - 1]
     if isinstance(finest, tuple):
@@ -78,15 +78,21 @@ def band_at(value: object, levels: Levels, number: int, whole: bool) -> str | No
     return _label(_multiple(place, band), _multiple(place + 1, band), whole)
 
 
-def _place(value: float, width: float) -> int:
+def _place(value: float | Decimal, width: float) -> int:
     """The number of the band, counted from 0."""
     if isinstance(value, int) and isinstance(width, int):
         return value // width
-    try:
-        # the allowance puts 0.3 in [0.3, 0.4), although 0.3 / 0.1 is a little less than 3
-        return math.floor(value / width + 1e-9)
-    except OverflowError:
-        return math.floor(Fraction(value) / Fraction(width))
+    if isinstance(value, float):
+        share = value / width
+        if math.isfinite(share) and abs(share - round(share)) > _NEAR * max(1.0, abs(share)):
+            return math.floor(share)
+    # near a bound digits decide: 0.3 lies in [0.3, 0.4), although 0.3 / 0.1 is a little less than 3
+    return math.floor(_written(value) / _written(width))
+
+
+def _written(value: float | Decimal) -> Fraction:
+    """A number as people write it."""
+    return Fraction(Decimal(repr(value))) if isinstance(value, float) else Fraction(value)
 
 
 def _multiple(place: int, width: float) -> int | Decimal:
@@ -101,7 +107,8 @@ def _multiple(place: int, width: float) -> int | Decimal:
 
 
 def _between(value: float | Decimal, bounds: Bounds, whole: bool) -> str:
-    below = [b for b in bounds if b <= value]
+    held = _written(value) if isinstance(value, Decimal) else value
+    below = [b for b in bounds if (_written(b) if isinstance(value, Decimal) else b) <= held]
     if not below:
         return f"<{_number(bounds[0])}"
     if len(below) == len(bounds):

@@ -27,6 +27,7 @@ from flou.engine.parameters import Columns
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.values import codes_in, text_of
+from flou.protect.micro.exact_floats import exact_floats
 from flou.protect.micro.multiples import Unit, nearest_multiples, nearest_whole_multiples
 from flou.protect.micro.perturbable import require_perturbable
 from flou.protect.micro.replaced import known_values, schema_after, value_counts
@@ -145,7 +146,7 @@ def _multiples(held: pl.Series, unit: float) -> NDArray[np.int64] | NDArray[np.f
         if np.max(np.abs(whole), initial=0) >= 2**62 or np.min(whole, initial=0) < -(2**62):
             raise DataError(f"{held.name!r} has numbers of more than 62 bits, which cannot be rounded.")
         return nearest_whole_multiples(whole, int(unit))
-    values = held.cast(pl.Float64).fill_null(0.0).to_numpy()
+    values = exact_floats(held).fill_null(0.0).to_numpy()
     if not np.isfinite(values).all():
         raise DataError(f"The column {held.name!r} has infinite values. Top-code them first, or make them null.")
     return nearest_multiples(values, unit)

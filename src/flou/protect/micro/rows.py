@@ -25,6 +25,7 @@ from flou.engine import native
 from flou.engine.errors import DataError
 from flou.engine.method import require_columns
 from flou.engine.values import codes_in, text_of
+from flou.protect.micro.exact_floats import exact_floats
 
 _ID = f"{native.RESERVED}id"
 #: From the lowest, up to and without the end, rounding included: whole numbers of 64 bits, and the years 1 to 9999 in
@@ -182,4 +183,4 @@ class Amounts:
 def _numbers(held: pl.Series) -> NDArray[np.float64]:
     """Numbers, or dates as days since 1970, as floats; NaN where there is none."""
     numbers = held.cast(pl.Int32) if held.dtype == pl.Date else held
-    return numbers.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return exact_floats(numbers).fill_null(float("nan")).to_numpy()

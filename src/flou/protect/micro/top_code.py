@@ -24,6 +24,7 @@ from flou.engine.parameters import Number
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.values import codes_in, text_of
+from flou.protect.micro.exact_floats import exact_floats
 from flou.protect.micro.replaced import known_values, schema_after, value_counts
 
 
@@ -96,7 +97,11 @@ class _OneSided(Protection):
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         bound, shown = self._bounds(data)
         # fixed decimals become floats: a bound need not have as many places as the column
-        kind = nw.Int64 if data.frame.collect_schema()[self.column].is_integer() else nw.Float64
+        dtype = data.frame.collect_schema()[self.column]
+        kind = nw.Int64 if dtype.is_integer() else nw.Float64
+        if dtype.is_decimal():
+            for rows in native.batches(data.frame.select(self.column)):
+                exact_floats(rows[self.column])
         coded = self._coded(data, bound)
         value = nw.when(coded).then(nw.lit(shown, kind)).otherwise(nw.col(self.column).cast(kind))
         n = data.count_where(coded)

@@ -35,10 +35,10 @@ def test_bands_nest(values: list[int], widths: tuple[int, ...]) -> None:
 
 
 def test_bands_nest_beside_a_bound() -> None:
-    """A number that rounding puts on a bound is there at every level."""
+    """A number just below a bound lies below it at every level, on it above."""
     hierarchy = Hierarchy.bands(0.5, 1, [0, 1, 2])
-    for value, labels in {0.9999999992: ["[0.5, 1)", "[0, 1)", "[0, 1)"], 0.9999999999: ["[1, 1.5)", "[1, 2)", "[1, 2)"]}.items():  # fmt: skip
-        assert [hierarchy.generalise([value], n)[value] for n in (1, 2, 3)] == labels
+    for value, labels in {0.9999999992: ["[0.5, 1)", "[0, 1)", "[0, 1)"], 1.0: ["[1, 1.5)", "[1, 2)", "[1, 2)"]}.items():  # fmt: skip
+        assert [hierarchy.generalise([value, 1.25], n)[value] for n in (1, 2, 3)] == labels
     narrow = Hierarchy.bands(1e-12).generalise([3e-12, 7e-12, 1e308], 1)
     assert narrow[3e-12] == "[0.000000000003, 0.000000000004)"
 

@@ -1,55 +1,204 @@
-"""Every simple type of column is counted, joined and written alike on every engine."""
+"""Columns of every type: moments, times and spans of time as keys, orders that a type brings, numbers too large."""
 
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
-from tests.contracts.cases import SPARK, native
 
 import flou
-from flou.engine import native as engines
+from flou.engine.values import text_of
 
-COLUMNS = {
-    "integer": pl.Series([3, 1, None, 3], dtype=pl.Int32),
-    "number": pl.Series([0.1, -0.0, None, 0.1]),
-    "text": pl.Series(["é", "a'b\\", None, "é"]),
-    "boolean": pl.Series([True, False, None, True]),
-    "date": pl.Series([dt.date(2024, 2, 29), dt.date(1600, 1, 1), None, dt.date(2024, 2, 29)]),
-    "time": pl.Series(
-        [
-            dt.datetime(2024, 3, 31, 2, 30, 0, 123456),
-            dt.datetime(1969, 1, 1),
-            None,
-            dt.datetime(2024, 3, 31, 2, 30, 0, 123456),
-        ]
-    ),
-    "decimal": pl.Series([Decimal("1.10"), Decimal("-2.50"), None, Decimal("1.10")], dtype=pl.Decimal(12, 2)),
+P, R = flou.protect, flou.risk
+SECRET = flou.Secret.from_seed(1)
+RNG = np.random.default_rng(0)
+MOMENTS = [dt.datetime(1990 + int(i) % 4, 1, 1, int(i) % 3) for i in RNG.integers(0, 30, 60)]
+#: The same moments as each type holds them.
+TIMES: dict[str, pl.Series] = {
+    "datetime": pl.Series(MOMENTS),
+    "in ns": pl.Series(MOMENTS).cast(pl.Datetime("ns")),
+    "in Paris": pl.Series(MOMENTS).dt.replace_time_zone("Europe/Paris"),
+    "time": pl.Series([m.time() for m in MOMENTS]),
+    "duration": pl.Series([m - dt.datetime(1990, 1, 1) for m in MOMENTS]),
+    "date": pl.Series([m.date() for m in MOMENTS]),
 }
+METHODS: list[Any] = [
+    P.LocalSuppression(k=3, search="quick"), P.Generalise(k=3, no_hierarchy="suppress"),
+    P.Datafly(3, no_hierarchy="suppress", suppression_limit=0.9), P.Samarati(k=3, no_hierarchy="suppress"),
+    P.Mondrian(k=3), P.LocalRecode(k=3, no_hierarchy="suppress"), P.Pram("born"),
+    P.DropRecords(R.KAnonymity(k=3), max_share=0.9),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ["polars", "polars-lazy", "pyarrow", "duckdb", SPARK])
-@pytest.mark.parametrize("name", COLUMNS)
-def test_a_key_of_any_type(name: str, engine: str, tmp_path: Path) -> None:
-    frame = pl.DataFrame({"key": COLUMNS[name], "other": [1, 2, 3, 4]})
-    if engine == "spark":  # from a file, where a timestamp has no zone
-        frame.write_parquet(tmp_path / "in.parquet")
-        data = flou.read(tmp_path / "in.parquet", keys=["key"], engine="spark")
-    else:
-        data = flou.Microdata(native(frame, engine), keys=["key"])
-    result = flou.risk.KAnonymity(k=2, missing="category").measure(data)
-    assert result.n_at_risk == 2
-    assert result.n_keys == 3
-    joined = engines.collect(flou.Microdata(result.joined()).frame).sort("other")
-    assert joined["k_anonymity"].to_list() == [2, 1, 1, 2]
-    assert joined["key"].to_list() == frame["key"].to_list()
-    kept = flou.protect.DropRecords(flou.risk.KAnonymity(k=2, missing="category"), max_share=1.0).protect(
-        data, secret=1
+def file_of(times: pl.Series, **roles: Any) -> flou.Microdata:
+    frame = pl.DataFrame({"born": times, "sex": ["m", "f"] * 30, "id": range(60)})
+    return flou.Microdata(frame, keys=["born", "sex"], id="id", **roles).marked(synthetic=True)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name())
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_are_keys_like_others(kind: str, method: Any) -> None:
+    """Each protects by them, and what is released is protected as a file of their texts would be."""
+    release = method.protect(file_of(TIMES[kind]), secret=SECRET)
+    assert release.data.n_records
+    if not isinstance(method, P.Pram):
+        assert R.KAnonymity(k=3).measure(release).value == 0.0
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_are_counted_at_the_resolution_written(kind: str) -> None:
+    """Nobody is cut to a date in silence, and a table has as many categories as the column has values."""
+    data = file_of(TIMES[kind])
+    n = TIMES[kind].n_unique()
+    assert data.tabulate(["born"]).n_cells == n + 1
+    texts = file_of(pl.Series(map(str, TIMES[kind].to_list())))
+    assert R.KAnonymity(k=3).measure(data).value == R.KAnonymity(k=3).measure(texts).value
+
+
+def test_equal_moments_are_one_whatever_holds_them() -> None:
+    plain, fine = (file_of(TIMES[kind]) for kind in ("datetime", "in ns"))
+    assert plain.tabulate(["born"]).labels().equals(fine.tabulate(["born"]).labels())
+    utc = TIMES["in Paris"].dt.convert_time_zone("UTC")
+    labels = [file_of(held).tabulate(["born"]).labels() for held in (TIMES["in Paris"], utc)]
+    assert labels[0].equals(labels[1])
+    for data in (plain, fine):
+        assert R.KMap(1).measure(data, against=plain).value == R.KMap(1).measure(plain, against=plain).value
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "n"),
+    [
+        ("datetime", "1990-01-01T01:00:00", None), ("datetime", dt.datetime(1990, 1, 1, 1), None),
+        ("time", "01:00:00", None), ("time", dt.time(1), None), ("duration", "365 days, 1:00:00", None),
+        ("duration", dt.timedelta(days=365, hours=1), None), ("in Paris", "1990-01-01T00:00:00+00:00", None),
+        ("in Paris", "1990-01-01T01:00:00+01:00", None), ("in Paris", "1990-01-01T01:00:00", 0),
+        ("time", "noon", 0), ("duration", "an hour", 0),
+    ],
+)  # fmt: skip
+def test_codes_of_times_mean_null(kind: str, code: Any, n: int | None) -> None:
+    data = file_of(TIMES[kind], undetermined={"born": [code]})
+    found = data.frame.to_native()["born"].null_count()
+    assert found == n if n is not None else found > 0
+
+
+def test_modalities_of_times_are_declared_as_they_are_or_as_texts() -> None:
+    values = sorted(set(MOMENTS))
+    one = file_of(TIMES["datetime"], modalities={"born": values})
+    two = file_of(TIMES["datetime"], modalities={"born": [text_of(v) for v in values]})
+    assert one.tabulate(["born"], cells="all").n_cells == two.tabulate(["born"], cells="all").n_cells
+    with pytest.raises(flou.FlouError, match="modalities"):
+        file_of(TIMES["datetime"], modalities={"born": values[1:]})
+
+
+# ------------------------------------------------------------------------------------------------------------- an order
+
+ORDER = ["none", "mild", "grave"]
+ILL = pl.DataFrame({"k": ["a", "b"] * 30, "s": RNG.choice(ORDER, 60).tolist()})
+DECLARED = flou.Microdata(ILL, keys=["k"], sensitive=["s"], modalities={"s": ORDER})
+
+
+def _pandas() -> Any:
+    frame = ILL.to_pandas()
+    frame["s"] = pd.Categorical(frame["s"], categories=ORDER, ordered=True)
+    return frame
+
+
+def _duckdb() -> Any:
+    connection, held = duckdb.connect(), ILL
+    connection.execute(f"CREATE TYPE grade AS ENUM ({', '.join(map(repr, ORDER))})")
+    assert held.height
+    return connection.sql("SELECT k, s::grade AS s FROM held")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        ILL.with_columns(pl.col("s").cast(pl.Enum(ORDER))), ILL.with_columns(pl.col("s").cast(pl.Enum(ORDER))).lazy(),
+        _pandas(), _duckdb(),
+    ],
+    ids=["polars", "polars-lazy", "pandas", "duckdb"],
+)  # fmt: skip
+def test_a_type_with_an_order_brings_it(frame: Any) -> None:
+    method = R.TCloseness(0.1, distance="ordered")
+    data = flou.Microdata(frame, keys=["k"], sensitive=["s"])
+    assert method.measure(data).figures == method.measure(DECLARED).figures
+    assert data.schema.modalities == {}, "an order is no list of values that everybody knows"
+    again = data.with_schema(data.schema.with_changes(others=[]))
+    assert again.orders == {"s": tuple(ORDER)}
+    release = P.Recode("k", mapping={"a": "x", "b": "y"}).protect(data)
+    assert method.measure(release).value == method.measure(DECLARED).value
+
+
+def test_texts_have_no_order_until_one_is_declared() -> None:
+    frames: list[Any] = [ILL, ILL.with_columns(pl.col("s").cast(pl.Categorical)), ILL.to_pandas().astype("category")]
+    for frame in frames:
+        with pytest.raises(flou.FlouError, match="declare its modalities in their order"):
+            R.TCloseness(0.1, distance="ordered").measure(flou.Microdata(frame, keys=["k"], sensitive=["s"]))
+
+
+# ------------------------------------------------------------------------------------------- values that nobody has now
+
+
+def test_groups_may_name_values_that_are_declared_or_that_a_step_took_away() -> None:
+    groups = {"mild": "ill", "grave": "ill"}
+    frame = ILL.filter(pl.col("s") != "grave")
+    method = R.LDiversity(2, groups=groups)
+    with pytest.raises(flou.FlouError, match="groups names 'grave', which 's' never holds"):
+        method.measure(flou.Microdata(frame, keys=["k"], sensitive=["s"]))
+    for declared in ({"modalities": {"s": ORDER}}, {}):
+        held = frame if declared else frame.with_columns(pl.col("s").cast(pl.Enum(ORDER)))
+        assert method.measure(flou.Microdata(held, keys=["k"], sensitive=["s"], **declared)).value == 0.0
+    one = pl.concat([frame, pl.DataFrame({"k": ["c"], "s": ["grave"]})])
+    plan = flou.Plan([P.DropRecords(R.KAnonymity(k=2)), P.LocalRecode([method], k=2, no_hierarchy="suppress")])
+    release = plan.protect(flou.Microdata(one, keys=["k"], sensitive=["s"]).marked(synthetic=True), secret=SECRET)
+    assert release.data.n_records == frame.height
+
+
+# ------------------------------------------------------------------------------------------------- in words, and exactly
+
+
+@pytest.mark.parametrize("kind", ["polars", "polars-lazy", "pandas", "pyarrow", "duckdb"])
+def test_numbers_beyond_64_bits_are_refused_in_words(kind: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"u": pl.Series([2**63 + 5, 1], dtype=pl.UInt64)})
+    held: Any = {"polars": frame, "polars-lazy": frame.lazy(), "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow(),
+                 "duckdb": duckdb.connect().from_arrow(frame.to_arrow())}[kind]  # fmt: skip
+    with pytest.raises(flou.FlouError, match=r"whole numbers above 9.2e18 .*Make them texts") as caught:
+        R.KAnonymity(k=2).measure(flou.Microdata(held, keys=["u"]))
+    assert str(2**63 + 5) not in str(caught.value)
+
+
+def test_options_that_there_are_not_are_refused_in_words() -> None:
+    table = flou.Microdata(ILL, keys=["k", "s"]).tabulate(["k", "s"])
+    with pytest.raises(flou.FlouError, match=r"Table.from_published has no option 'value'"):
+        flou.Table.from_published(table.to_frame(), ["k", "s"], value="v")
+    with pytest.raises(flou.FlouError, match=r"Table.from_frame has no option 'totals'. Did you mean 'total'"):
+        flou.Table.from_frame(table.to_frame(), ["k", "s"], totals="All")
+    calls: list[Any] = [lambda: table.mean(cell="1"), lambda: table.ratios(dimension="s"), lambda: table.ratio()]  # type: ignore[call-arg]
+    for call in calls:
+        with pytest.raises(flou.FlouError, match=r"Table\.(mean|ratios?) "):
+            call()
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet", "arrow"])
+def test_an_empty_category_and_every_digit_are_read_back(tmp_path: Path, ending: str) -> None:
+    frame = pl.DataFrame(
+        {"k": ["a", "", "b", ""] * 20, "s": ["m", "f"] * 40, "v": RNG.random(80) * 10.0 ** RNG.integers(-3, 9, 80)}
     )
-    assert kept.data.n_records == 2
-    for made, of in ((data, "ours"), (flou.Microdata(frame, keys=["key"]), "polars")):
-        flou.write(made, tmp_path / f"{of}.parquet", unprotected=True)
-    assert (tmp_path / "ours.parquet").read_bytes() == (tmp_path / "polars.parquet").read_bytes()
+    table = flou.Microdata(frame, keys=["k", "s"], others=["v"]).tabulate(["k", "s"], value="v")
+    table.write(tmp_path / f"t.{ending}", unprotected=True)
+    back = flou.Table.read(tmp_path / f"t.{ending}", ["k", "s"], value="value")
+    assert back.labels().equals(table.labels())
+    assert back.true_values.tolist() == table.true_values.tolist()
+
+
+def test_records_of_a_spreadsheet_have_every_digit(tmp_path: Path) -> None:
+    values = [0.1 + 0.2, 30319.02628523444, 1e-7, 123456789.123456789, 5.0, 1e22]
+    pl.DataFrame({"v": values}).write_excel(tmp_path / "a.xlsx")
+    found = flou.read(tmp_path / "a.xlsx").collect().frame.to_native()["v"].to_list()
+    assert found == [float(f"{v:.16G}") for v in values], "xlsxwriter holds sixteen digits, and no more are lost"

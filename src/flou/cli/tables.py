@@ -15,7 +15,8 @@ from flou.cli.show import console, hanging, show_release
 from flou.cli.suppress import Draw, Suppress, show_suppression
 from flou.describe.table.drawn import MARK
 from flou.describe.table.flags import require_flags
-from flou.describe.table.table import FIGURES, Table
+from flou.describe.table.spec import FIGURES
+from flou.describe.table.table import Table
 from flou.describe.table.table_files import require_table_file
 from flou.engine.errors import ParameterError
 from flou.engine.plan import Plan

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -30,6 +30,7 @@ from flou.engine.release import Trail
 
 #: The row's number where no id is declared; never shown.
 _UNIT = f"{native.RESERVED}unit"
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,7 +103,7 @@ class Microdata:
         if any(c.startswith(native.RESERVED) for c in self.frame.collect_schema().names()):
             raise SchemaError("These records have keys already: give the schema first, then flou.record_keys.")
         made = self.from_source(native.leave(self.frame, self.native_kind), schema, self._entered.source)
-        return made.marked(synthetic=self.marks.synthetic)
+        return made._with(entered=replace(made._entered, orders=self.orders)).marked(synthetic=self.marks.synthetic)
 
     def marked(self, **marks: bool) -> Microdata:
         """The same data with marks added; a mark is never taken away."""
@@ -123,6 +124,11 @@ class Microdata:
     @property
     def schema(self) -> Schema:
         return self._schema
+
+    @property
+    def orders(self) -> Mapping[str, tuple[str, ...]]:
+        """The order of categories that the type of a column brings: of an Enum, or of an ordered categorical."""
+        return self._entered.orders
 
     @property
     def marks(self) -> Marks:
@@ -198,8 +204,7 @@ class Microdata:
         """What the file is: its columns, roles, types, missing values and keys."""
         from flou.describe.overview import overview
 
-        found: Overview = self.remembered("overview", lambda: overview(self))
-        return found
+        return self.remembered("overview", lambda: overview(self))
 
     def _check_values(self) -> None:
         """Ids, weights, modalities and hierarchies against what was declared."""
@@ -210,8 +215,7 @@ class Microdata:
         """The smallest weight and what is wrong with the weights: one pass, remembered."""
         weight = str(self.schema.weight)
         with self.watched():
-            found: tuple[float, list[str]] = self.remembered("weight", lambda: check_weight(self.frame, weight))
-        return found
+            return self.remembered("weight", lambda: check_weight(self.frame, weight))
 
     def lowest_weight(self) -> float:
         """The smallest sampling weight; weights that cannot be added up are refused."""
@@ -220,22 +224,23 @@ class Microdata:
             raise DataError(f"The weights cannot be used: {'; '.join(problems)}.")
         return lowest
 
-    def remembered(self, name: str, make: Callable[[], Any]) -> Any:
+    def remembered(self, name: Any, make: Callable[[], T]) -> T:
         """What was found out about these rows, once."""
         if name not in self._cache:
             self._cache[name] = make()
-        return self._cache[name]
+        found: T = self._cache[name]
+        return found
 
     def key_table(self, columns: Sequence[str]) -> KeyTable:
         """Distinct combinations of columns with their counts: one group-by, remembered."""
-        wanted = ("keys", tuple(columns))
-        if wanted not in self._cache:
+
+        def counted() -> KeyTable:
             if self.schema.weight is not None:
                 self.lowest_weight()
             with self.watched():
-                self._cache[wanted] = count_keys(self.frame, columns, self.schema.weight, self.schema.person)
-        table: KeyTable = self._cache[wanted]
-        return table
+                return count_keys(self.frame, columns, self.schema.weight, self.schema.person)
+
+        return self.remembered(("keys", tuple(columns)), counted)
 
     def count_where(self, condition: nw.Expr) -> int:
         """How many records meet a condition; where it is null it is not met."""
@@ -276,7 +281,7 @@ class Microdata:
         if not self.is_lazy:
             return self
         rows = self._counted(self.frame)
-        made = self._with(entered=native.Entered(nw.from_native(rows, eager_only=True), "polars"))
+        made = self._with(entered=native.Entered(nw.from_native(rows, eager_only=True), "polars", orders=self.orders))
         made._check_values()
         return made
 
@@ -304,7 +309,7 @@ class Microdata:
         schema = self.schema.without(hidden)
         if self.released and not self.is_lazy:  # rows in an engine are read when they are described
             schema = shown_schema(schema, frame)
-        made = self._with(entered=self._entered.with_frame(frame), schema=schema, kin=Kin())
+        made = self._with(entered=replace(self._entered, frame=frame, orders={}), schema=schema, kin=Kin())
         made._cache.update({k: v for k, v in self._cache.items() if k == "n"})
         self._cache["public"] = made
         return made
@@ -315,10 +320,7 @@ class Microdata:
         return native.leave(self.shown(reveal=reveal), self.native_kind)
 
     def shown(self, *, reveal: bool = False, also: Sequence[str] = ()) -> native.Frame:
-        """The rows that may be seen: of a release what would be published, unless `reveal`.
-
-        `also` adds columns that never are, beside the rows they belong to: for methods.
-        """
+        """The rows that may be seen, of a release what would be published; `also` adds other columns, for methods."""
         seen = self.columns
         if self.released and not reveal:
             seen = self.public().columns
@@ -328,9 +330,7 @@ class Microdata:
     def __getstate__(self) -> dict[str, Any]:
         """A copy that leaves the process takes only what would be published."""
         if self.is_lazy:
-            raise LazyInputError(
-                "Rows in an engine cannot be pickled: write them with flou.write, or .collect() them first."
-            )
+            raise LazyInputError("Rows in an engine cannot be pickled: .collect() them first, or flou.write them.")
         source = self.public() if self.released else self
         return {
             # record keys stay in the process: whoever has them can take noise off

@@ -13,6 +13,7 @@ the codes in `undetermined`, may stand for any valid value.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -27,7 +28,19 @@ from flou.engine.values import text_of
 
 Role = Literal["identifier", "id", "key", "sensitive", "weight", "household", "stratum", "other", "not_released"]
 ColumnType = Literal["integer", "number", "text", "boolean", "date"]
-Values = Annotated[tuple[Scalar, ...], BeforeValidator(lambda v: v if isinstance(v, str) else as_tuple(v))]
+
+
+def _as_values(values: object) -> object:
+    """Values as a schema holds them: moments, times of day and spans of time by their canonical texts."""
+    if isinstance(values, str):
+        return values
+    held = as_tuple(values)
+    if not isinstance(held, tuple):
+        return held
+    return tuple(text_of(v) if isinstance(v, dt.datetime | dt.time | dt.timedelta) else v for v in held)
+
+
+Values = Annotated[tuple[Scalar, ...], BeforeValidator(_as_values)]
 Rule = Mapping[str, Scalar]
 
 

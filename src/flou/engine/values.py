@@ -24,7 +24,7 @@ def text_of(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if isinstance(value, dt.datetime) and value.time() == dt.time():
+    if isinstance(value, dt.datetime) and value.time() == dt.time() and value.tzinfo is None:
         return value.date().isoformat()
     if isinstance(value, dt.date):
         return value.isoformat()
@@ -119,12 +119,28 @@ def _typed(dtype: Any, text: str) -> Any:
     if name == "Date":
         return dt.date.fromisoformat(text)
     if name == "Datetime":
-        return dt.datetime.fromisoformat(text)
+        moment = dt.datetime.fromisoformat(text)
+        if (moment.tzinfo is None) != (dtype.time_zone is None):
+            _no_value(text)
+        return moment if moment.tzinfo is None else moment.astimezone(dt.UTC)
+    if name == "Time":
+        return dt.time.fromisoformat(text)
+    if name == "Duration":
+        return _duration(text)
     if name == "Decimal":
         return Decimal(text)
     if dtype.is_integer():
         return int(float(text)) if float(text).is_integer() else _no_value(text)
     return float(text) if dtype.is_numeric() else text
+
+
+def _duration(text: str) -> dt.timedelta:
+    """A span of time as Python writes it: `2 days, 1:30:00`."""
+    found = re.fullmatch(r"(?:(-?\d+) days?, )?(\d+):(\d\d):(\d\d)(?:\.(\d{6}))?", text)
+    if found is None:
+        _no_value(text)
+    days, hours, minutes, seconds, parts = (int(group or 0) for group in found.groups())
+    return dt.timedelta(days, seconds, parts, minutes=minutes, hours=hours)
 
 
 def _no_value(text: str) -> NoReturn:

@@ -15,7 +15,8 @@ import numpy as np
 
 from flou.describe.table.dimension import Dimension
 from flou.describe.table.drawn import MARK
-from flou.describe.table.table import FIGURES, Table
+from flou.describe.table.spec import FIGURES
+from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.reporting.audience import Audience
 

@@ -1,8 +1,8 @@
 """Spreadsheets: .xlsx, .xlsm, .xlsb, .xls and .ods, one sheet with the names of the columns in its first row.
 
 A cell is a number, a text, a date or true/false, whatever its column holds elsewhere; a file of records has
-one kind a column. The reader tells no kind but converts on demand, so a sheet is read as text, as true/false
-and as dates: a number is what true/false accepts and is neither of its words.
+one kind a column. The reader tells no kind but converts on demand, so a sheet is read as text, as true/false,
+as dates and as numbers: a number is what true/false accepts and is neither of its words.
 """
 
 from __future__ import annotations
@@ -114,11 +114,12 @@ class _Workbook:
     def cells(self, name: str) -> list[_Cells]:
         """Each column of a sheet, the row of names included, as canonical texts and their kinds."""
         texts, wrong = self._texts(name)
-        truths, dates = self._view(name, "boolean"), self._view(name, "date")
+        truths, dates, numbers = (self._view(name, kind) for kind in ("boolean", "date", "float"))
         times = self._view(name, "duration") if any("Duration" in w[2] for w in wrong) else None
         columns = []
         for place in range(texts.width):
             held = pl.DataFrame({"text": texts[:, place], "truth": truths[:, place], "date": dates[:, place]})
+            held = held.with_columns(numbers[:, place].alias("number"))
             errors = [(row, kind) for row, column, kind in wrong if column == place]
             held = held.with_columns(_with_errors(held["text"], errors))
             spans = times[:, place] if times is not None else pl.Series([None] * held.height, dtype=pl.Duration)
@@ -157,6 +158,10 @@ def _kinds(held: pl.DataFrame) -> _Cells:
     only_span = text.is_null() & span.is_not_null()
     kind = pl.when(only_span | is_time).then(pl.lit("time")).when(is_moment).then(pl.lit("date"))
     kind = kind.when(is_truth).then(pl.lit("boolean")).when(is_number).then(pl.lit("number"))
+    # as a text a number has lost its last digits
+    text = (
+        pl.when(is_number & text.str.contains(".", literal=True)).then(pl.col("number").cast(pl.String)).otherwise(text)
+    )
     shown = pl.when(only_span).then(clock).when(is_time).then(text.str.slice(11, 8)).when(is_moment).then(moment)
     return held.select(text=shown.otherwise(text), kind=kind.when(text.is_not_null()).then(pl.lit("text")))
 

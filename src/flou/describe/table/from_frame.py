@@ -22,15 +22,17 @@ from flou.describe.schema import Schema
 from flou.describe.table.cells import Cells, Floats, Ints
 from flou.describe.table.dimension import TOTAL, Dimension, build_dimension
 from flou.describe.table.roll_up import Digits
-from flou.describe.table.spec import DimensionSpec, level_name, parse_dims
-from flou.describe.table.table import Table, reserved
+from flou.describe.table.spec import DimensionSpec, level_name, parse_dims, reserved
+from flou.describe.table.table import Table
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
 from flou.engine.keys import factorise
 from flou.engine.tabulation import Listing
 from flou.engine.values import text_of
 
 
+@in_words("Table.from_frame")
 def table_from_frame(
     frame: object,
     dims: Sequence[str] | str,

@@ -26,6 +26,7 @@ from flou.describe.table.seen import cell_name
 from flou.describe.table.table import Table
 from flou.describe.table.unseen_cells import Zeros
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.errors import DataError, ParameterError, did_you_mean
 from flou.engine.result import unused
 from flou.engine.tabulation import Listing
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from flou.describe.schema import Schema
 
 
+@in_words("Table.from_published")
 def table_from_published(
     frame: object,
     dims: Sequence[str] | str,

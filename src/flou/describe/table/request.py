@@ -8,8 +8,7 @@ from typing import Any
 
 from flou.describe.microdata import Microdata
 from flou.describe.table.dimension import TOTAL
-from flou.describe.table.spec import DimensionSpec, parse_dims
-from flou.describe.table.table import reserved
+from flou.describe.table.spec import DimensionSpec, parse_dims, reserved
 from flou.engine.errors import DataError, ParameterError, did_you_mean, listed
 from flou.engine.tabulation import Listing
 

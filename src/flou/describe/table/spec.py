@@ -12,12 +12,22 @@ A column whose own name has one of these signs is taken by its name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from flou.describe.schema import Schema
 from flou.engine.errors import DataError, HierarchyError, ParameterError, did_you_mean, listed
 from flou.engine.values import whole_number
+
+#: Columns of `to_frame` that are not dimensions; no dimension may be called so.
+FIGURES = ("count", "value", "status", "flag", "reason", "contributors", "holdings", "cell_key", "true_count",
+           "true_value", "deviation")  # fmt: skip
+
+
+def reserved(names: Sequence[str]) -> list[str]:
+    """Which of these names a table's own columns have."""
+    return [name for name in names if name in FIGURES or re.fullmatch(r"largest_\d+", name)]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ those who protect (`to_frame(reveal=True)`). The mechanism travels with it: intr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -24,6 +23,7 @@ from flou.describe.table.dimension import Dimension
 from flou.describe.table.seen import all_combinations, listed_cells, public_table, status_words, told_of, withheld
 from flou.describe.table.unseen_cells import Unlisted
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
 from flou.engine.release import Trail
@@ -36,15 +36,6 @@ if TYPE_CHECKING:
     from flou.describe.table.flags import Flags
     from flou.describe.table.suppression import Suppression
     from flou.engine.output import Formulas
-
-#: Columns of `to_frame` that are not dimensions; no dimension may be called so.
-FIGURES = ("count", "value", "status", "flag", "reason", "contributors", "holdings", "cell_key", "true_count",
-           "true_value", "deviation")  # fmt: skip
-
-
-def reserved(names: Sequence[str]) -> list[str]:
-    """Which of these names a table's own columns have."""
-    return [name for name in names if name in FIGURES or re.fullmatch(r"largest_\d+", name)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +231,7 @@ class Table:
 
         return find_cell(self, labels)
 
+    @in_words("Table.ratio")
     def ratio(
         self,
         of: Mapping[str, object],
@@ -253,12 +245,14 @@ class Table:
 
         return estimate_ratio(self, of, over or {}, level=level, mechanism=mechanism)
 
+    @in_words("Table.ratios")
     def ratios(self, dim: str, *, level: float = 0.95, mechanism: Mechanism | None = None) -> Any:
         """The share of each category of a dimension in the cell above it, with intervals: one line a cell."""
         from flou.describe.table.derived import ratios_within
 
         return ratios_within(self, dim, level=level, mechanism=mechanism)
 
+    @in_words("Table.mean")
     def mean(
         self,
         dim: str,

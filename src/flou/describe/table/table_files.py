@@ -19,6 +19,7 @@ from flou.describe.sink import WRITTEN, write_file
 from flou.describe.sources.scan import open_source
 from flou.describe.table.flags import Flags, flagged_cells
 from flou.describe.table.from_frame import table_from_frame
+from flou.describe.table.spec import parse_dims
 from flou.engine import native
 from flou.engine.errors import MissingExtraError, OutputError, ParameterError, listed
 from flou.engine.output import (
@@ -54,7 +55,12 @@ def read_table(
     options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
     scan = open_source(path, Schema(), sheet=sheet, table=None, **options)
     frame, _ = scan.in_engine("polars")
-    return table_from_frame(native.collect(native.enter(frame).frame), dims, **more)
+    rows = native.collect(native.enter(frame).frame)
+    shown = {column for spec in parse_dims(dims, rows.columns, Schema()) for column in spec.columns}
+    # a text file and a spreadsheet have nothing for a category that is the empty text
+    return table_from_frame(
+        rows.with_columns(pl.col(c).fill_null("") for c in shown if rows[c].dtype == pl.String), dims, **more
+    )
 
 
 def write_table(
@@ -163,10 +169,22 @@ def _write_workbook(sheets: dict[str, pl.DataFrame], file: Any) -> None:
             "Two tables of the set would have one sheet: a sheet has the first 31 letters of the table's name, capital "
             "or not. Give them names that differ there."
         )
+
+    class AllDigits(float):
+        """A number as Excel's file holds it: with all its digits, where xlsxwriter writes sixteen."""
+
+        def __format__(self, spec: str) -> str:
+            return repr(float(self))
+
+    class Sheet(xlsxwriter.worksheet.Worksheet):  # type: ignore[misc]
+        def _xml_number_element(self, number: float, attributes: Any = ()) -> None:
+            super()._xml_number_element(AllDigits(number) if isinstance(number, float) else number, attributes)
+
     held = BytesIO()
     # a category such as "=A1" or "-3" is a text: Excel must not reckon with it
     as_given = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(held, {"in_memory": True, **as_given}) as book:
+        book.worksheet_class = Sheet
         from datetime import datetime
 
         # the date of making would differ from one writing to the next

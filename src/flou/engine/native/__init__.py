@@ -7,10 +7,11 @@ input becomes Polars on entry and goes back to its own type on the way out.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import narwhals as nw
@@ -20,6 +21,7 @@ from flou.engine.errors import DataError, FlouError, did_you_mean, listed
 from flou.engine.native import arrow, duckdb, pandas, polars, spark
 from flou.engine.native.source import Source
 from flou.engine.spool import scan_spool, spooled
+from flou.engine.values import text_of
 
 #: What went in, so that the same type comes out.
 Kind = Literal["polars", "polars-lazy", "pandas", "pyarrow", "duckdb", "spark"]
@@ -36,6 +38,8 @@ class Entered:
     frame: Frame
     kind: Kind
     source: Source | None = None
+    #: The order of the categories of columns whose type has one: Enum, and ordered categoricals.
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_frame(self, frame: Frame) -> Entered:
         return replace(self, frame=frame)
@@ -72,7 +76,13 @@ def enter(frame: object) -> Entered:
             inner = nw.from_native(native.clone())  # what the caller does to his own afterwards changes nothing
         else:
             inner = nw.from_native(native)
-        return Entered(_normalised(inner), kind)
+        return Entered(_normalised(inner), kind, orders=_orders(native))
+
+
+def _orders(native: Any) -> dict[str, tuple[str, ...]]:
+    """The categories in order, as texts, of each column whose type orders them."""
+    schema = nw.from_native(native).collect_schema()
+    return {name: tuple(map(text_of, t.categories)) for name, t in schema.items() if isinstance(t, nw.Enum)}
 
 
 #: Every pass over the rows names every column: beyond this engines plan for longer than they work.
@@ -127,13 +137,17 @@ def _kind_of(native: object) -> Kind:
     )
 
 
+#: What is said of numbers that 64 bits with a sign do not hold.
+_BEYOND = "Some columns hold whole numbers above 9.2e18 (2^63 - 1)"
+
+
 def _normalised(frame: Frame) -> Frame:
     """One idea of each type: NaN is null, numbers have 64 bits, a categorical is text.
 
     The codes of a categorical depend on the order of arrival, and narrow integers overflow. What has no
     order or no equality (lists, structures, objects) could neither be counted nor published.
     """
-    exprs, refused = [], []
+    exprs, refused, beyond = [], [], []
     empty = polars.null_columns(frame)
     for name, dtype in frame.collect_schema().items():
         if dtype.is_float():
@@ -142,6 +156,8 @@ def _normalised(frame: Frame) -> Frame:
             exprs.append(nw.when(held != 0.0).then(held).otherwise(held.abs()).alias(name))
         elif dtype in (nw.Categorical, nw.Enum) or name in empty:
             exprs.append(nw.col(name).cast(nw.String))
+        elif dtype == nw.UInt64 and isinstance(frame, nw.DataFrame) and bool((frame[name] > 2**63 - 1).any()):
+            beyond.append(name)
         elif isinstance(dtype, nw.Datetime) and (dtype.time_unit != "us" or dtype.time_zone not in (None, "UTC")):
             exprs.append(_instant(nw.col(name), dtype, frame))
         elif isinstance(dtype, nw.Duration) and dtype.time_unit != "us":
@@ -152,6 +168,8 @@ def _normalised(frame: Frame) -> Frame:
             exprs.append(nw.col(name).cast(nw.Int64))
         elif not (dtype.is_numeric() or dtype.is_temporal() or dtype in (nw.String, nw.Boolean)):
             refused.append(f"{name} ({dtype})")
+    if beyond:
+        raise DataError(f"{_BEYOND}: {listed(beyond)}. Make them texts if they are codes, else divide them first.")
     if refused:
         raise DataError(f"These columns hold no simple values: {listed(refused)}. Drop them or convert them to text.")
     return frame.with_columns(*exprs) if exprs else frame
@@ -181,18 +199,28 @@ _FAILURES = (
 )
 
 
+def _refuse_beyond(error: BaseException) -> None:
+    """An engine that meets a number of 64 bits without a sign says so in words of its own."""
+    if re.search(r"u(int)?64\b.*\bi(nt)?64\b", str(error), re.IGNORECASE | re.DOTALL):
+        name = re.search(r"in column '([^']+)'|source column (\S+)", str(error))
+        which = f": {name[1] or name[2]!r}" if name else ""
+        raise DataError(f"{_BEYOND}{which}. Make them texts if they are codes, else divide them first.") from error
+
+
 @contextmanager
 def engine_errors() -> Iterator[None]:
     """An engine's own failure becomes a DataError with the engine's first line."""
     try:
         yield
     except _FAILURES as error:
+        _refuse_beyond(error)
         raise DataError(f"The engine could not read the data: {first_line(error)}") from error
     except Exception as error:
         package = type(error).__module__.split(".")[0]
         if package in ("pyspark", "py4j"):
             raise DataError(f"Spark could not do the work: {spark.reason(error)}") from error
         if package in ("duckdb", "_duckdb", "pyarrow"):
+            _refuse_beyond(error)
             raise DataError(f"The engine could not read the data: {first_line(error)}") from error
         raise
 

@@ -157,11 +157,12 @@ def _blocks(classes: SensitiveClasses, totals: Ints) -> Iterator[tuple[slice, Fl
 
 
 def _ordered(data: Microdata, classes: SensitiveClasses) -> list[int]:
-    """The order of the values: as their modalities are declared, else that of numbers and dates."""
-    declared = {text_of(v): i for i, v in enumerate(data.declared_modalities.get(classes.column, ()))}
+    """The order of the values: as their modalities are declared, that of their type, or that of numbers and dates."""
     texts = [text_of(v) for v in classes.values]
-    if declared and set(texts) <= set(declared):
-        return sorted(range(len(texts)), key=lambda i: declared[texts[i]])
+    for known in (data.declared_modalities.get(classes.column, ()), data.orders.get(classes.column, ())):
+        place = {text_of(v): i for i, v in enumerate(known)}
+        if place and set(texts) <= set(place):
+            return sorted(range(len(texts)), key=lambda i: place[texts[i]])
     if any(isinstance(v, str | bool) for v in classes.values):
         raise DataError(
             f"The values of {classes.column!r} have no order of their own: declare its modalities in their order, or "

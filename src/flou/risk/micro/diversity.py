@@ -101,7 +101,7 @@ class LDiversity(ClassMeasure):
             return
         column = sensitive_columns(data, self.sensitive)[0]
         values = data.key_table((column,)).frame[column]
-        require_values(dict(self.groups), column, values.drop_nulls().to_list())
+        require_values(dict(self.groups), column, values.drop_nulls().to_list(), data)
 
     def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
         columns = sensitive_columns(data, self.sensitive)

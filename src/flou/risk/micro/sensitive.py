@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
 from flou.describe.spellings import first_spellings, spelling
+from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.keys import KeyTable, factorise
 from flou.engine.method import RiskMeasure
@@ -124,6 +126,15 @@ def sensitive_classes(
     return replace(spelt_once(found, first_spellings(names)), respelt=found.respelt)
 
 
+def _values_before(data: Microdata, column: str) -> list[object]:
+    """The values of a column in the plan's input, where that is known."""
+    original: Microdata | None = data.kin.original
+    if original is None or column not in original.columns:
+        return []
+    found = native.collect(original.frame.select(nw.col(column).unique()))
+    return found[column].drop_nulls().to_list()
+
+
 def _group_names(
     data: Microdata, column: str, values: list[object], groups: Mapping[str, Scalar] | None, level: int | str | None
 ) -> list[str]:
@@ -137,7 +148,7 @@ def _group_names(
         above = hierarchy.generalise(values, level, keep=data.schema.not_applicable.get(column, ()))
         return [text_of(above[v]) for v in values]
     if not data.released:  # a release may have lost the records that had them
-        require_values(groups, column, values)
+        require_values(groups, column, values, data)
     group_of: dict[str | float, str] = {}
     for name, group in groups.items():
         if group_of.setdefault(spelling(name), text_of(group)) != text_of(group):
@@ -145,9 +156,18 @@ def _group_names(
     return [group_of.get(spelling(t), t) for t in map(text_of, values)]
 
 
-def require_values(groups: Mapping[str, Scalar], column: str, values: Sequence[object]) -> None:
-    """Refuse groups of values that a column does not hold: a slip of the pen would leave values ungrouped."""
+def require_values(
+    groups: Mapping[str, Scalar], column: str, values: Sequence[object], data: Microdata | None = None
+) -> None:
+    """Refuse groups of values that a column cannot hold: a slip of the pen would leave values ungrouped.
+
+    Values that are declared, or that an earlier step of the plan took away with their records, are none.
+    """
     held = {spelling(text_of(v)) for v in values}
+    known = () if data is None else (*data.declared_modalities.get(column, ()), *data.orders.get(column, ()))
+    held |= {spelling(text_of(v)) for v in known}
+    if data is not None and not held.issuperset(map(spelling, groups)):
+        held |= {spelling(text_of(v)) for v in _values_before(data, column)}
     if unknown := sorted(name for name in groups if spelling(name) not in held):
         raise DataError(f"groups names {listed(unknown)}, which {column!r} never holds. Values: {listed(values)}.")
 

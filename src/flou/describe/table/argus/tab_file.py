@@ -40,7 +40,8 @@ from flou.describe.table.argus.rda import (
 from flou.describe.table.cells import Floats
 from flou.describe.table.dimension import TOTAL
 from flou.describe.table.from_frame import table_from_frame
-from flou.describe.table.table import Table, reserved
+from flou.describe.table.spec import reserved
+from flou.describe.table.table import Table
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.output import checked_path
 

@@ -141,6 +141,7 @@ def test_expected_results(method: Any) -> None:
     counts = native.like(pl.DataFrame({"i": [0, 1, 5, 300], "N": [7, 6, 5, 4]}), "pandas")
     result = method.expect(flou.TransitionMatrix(6, 4, 2), counts=counts)
     assert result.measured_on == "original"
-    assert result.n_cells == 22
+    # an empty cell has no relative deviation
+    assert result.n_cells == (15 if method.name() == "relative_deviation" else 22)
     assert result.plot("fr").to_dict()
     assert pickle.loads(pickle.dumps(result)).summary() == result.summary()

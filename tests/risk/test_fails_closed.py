@@ -198,3 +198,15 @@ def test_an_assessment_counts_nulls_as_a_category() -> None:
     found = R.AttackMap().measure(flou.Microdata(frame, keys=["a", "b"]))
     assert found.figures["identity"] == 2 / 5
     assert R.KAnonymity(k=3).measure(flou.Microdata(frame, keys=["a", "b"])).value == 0
+
+
+def test_weights_that_are_all_1_are_no_sample() -> None:
+    """Each record stands for itself: the file is the population, with weights as without."""
+    frame = pl.DataFrame({"k": [1, 1, 1, 2, 2, 3], "w": [1.0] * 6})
+    plain, weighted = flou.Microdata(frame, keys=["k"]), flou.Microdata(frame, keys=["k"], weight="w")
+    one, two = (flou.risk.GlobalRisk().measure(data) for data in (plain, weighted))
+    assert one.interval == two.interval
+    assert one.figures == two.figures
+    assert [str(n) for n in one.notes] == [str(n) for n in two.notes]
+    other = flou.Microdata(frame.with_columns(w=pl.Series([2.0, 1, 1, 1, 1, 1])), keys=["k"], weight="w")
+    assert flou.risk.GlobalRisk().measure(other).interval != one.interval

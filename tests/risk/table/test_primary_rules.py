@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -292,3 +294,36 @@ def test_shares_of_value_leave_margins_out() -> None:
     assert result.n_cells == 3
     assert result.value_share == pytest.approx(0.7)
     assert "value_share" not in R.Threshold(2).measure(flou.Microdata(frame).tabulate(["a"])).figures
+
+
+def least_rest(x: Sequence[float], n: int) -> float:
+    """What the others give beside the first n, whichever of equal sizes come first."""
+    orders = {tuple(order) for order in permutations(x) if [abs(v) for v in order] == sorted(map(abs, x), reverse=True)}
+    return min(abs(sum(x) - sum(order[:n])) for order in orders)
+
+
+@examples(150)
+@given(
+    x=st.lists(st.integers(-4, 4).filter(bool), min_size=2, max_size=5),
+    n=st.integers(1, 3),
+    k=st.sampled_from([50, 70, 90]),
+)
+def test_of_equal_sizes_with_opposite_signs_the_cautious_ones_come_first(x: list[int], n: int, k: int) -> None:
+    amount = [float(v) for v in x]
+    first = sum(sorted((abs(v) for v in amount), reverse=True)[:n])
+    rest = least_rest(amount, n)
+    frame = pl.DataFrame({"a": ["c"] * len(x), "x": amount})
+    whole = flou.Microdata(frame).tabulate(["a"], value="x", margins=False, largest=max(n, len(x)))
+    sensitive, lower, upper = level(R.Dominance(n=n, k=k), whole)
+    asked = first / (k / 100) - first - rest
+    assert sensitive == (asked > 1e-9)
+    assert max(lower, upper) == pytest.approx(max(asked, 0.0))
+    # of a table that keeps fewer the signs of the others are not known: never less is asked
+    few = flou.Microdata(frame).tabulate(["a"], value="x", margins=False, largest=n)
+    assert level(R.Dominance(n=n, k=k), few)[0] >= sensitive
+
+
+def test_a_tie_of_a_gain_and_a_loss() -> None:
+    """Of 5, -5 and -1 whoever lost 5 sees the total of -1 within 4, whoever gained it within 6."""
+    assert level(R.Dominance(n=1, k=55), amounts([5.0, -5.0, -1.0]))[0]
+    assert not level(R.Dominance(n=1, k=56), amounts([5.0, -5.0, -1.0]))[0]

@@ -112,8 +112,9 @@ def test_observed_is_near_expected(method: Any, cells: str) -> None:
     release = flou.protect.CellKey(D=6, V=4, js=2).protect(original)
     found = method.compare(original, release)
     assert found.value == pytest.approx(found.expected, rel=0.08)
-    assert found.n_cells == original.histogram()[1].sum()
-    assert found.by_size["cells"].sum() == found.n_cells
+    # as many as the figure is the mean of: an empty cell has no relative deviation
+    assert found.by_size.filter(pl.col("observed").is_not_null())["cells"].sum() == found.n_cells
+    assert found.by_size["cells"].sum() == original.histogram()[1].sum()
     counts, n = original.histogram()
     expected = method.expect(T(6, 4, 2), counts=pl.DataFrame({"i": counts, "N": n}))
     assert expected.value == pytest.approx(found.expected, abs=1e-12)

@@ -15,9 +15,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
+from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
@@ -36,6 +38,11 @@ _SPREAD = 1.959963984540054
 _LUCK = Note(
     "The interval is that of the intruder's luck, at the risks found here; the error of the risks is not in it."
 )
+
+
+def _is_sample(data: Microdata, keys: KeyTable) -> bool:
+    """Whether some record stands for more or less than itself; weights that are all 1 say that none does."""
+    return keys.weights is not None and not (data.lowest_weight() == 1 and np.array_equal(keys.weights, keys.persons))
 
 
 class GlobalRisk(RiskMeasure):
@@ -68,7 +75,7 @@ class GlobalRisk(RiskMeasure):
         expected, highest = summarise(risks, space.keys.counts)
         rare = frequencies < self.k
         n_rare = int(space.keys.counts[rare].sum())
-        if data.schema.weight is None:
+        if not _is_sample(data, space.keys):
             luck = math.fsum((space.keys.counts / frequencies)[frequencies > 1].tolist())
         else:
             luck = math.fsum((space.keys.counts * risks * (1.0 - risks)).tolist())
@@ -99,7 +106,7 @@ class GlobalRisk(RiskMeasure):
                 "n_keys": "distinct keys",
                 "n_records": "records",
             },
-            notes=() if several or data.schema.weight is None else (_LUCK,),
+            notes=(_LUCK,) if _is_sample(data, space.keys) and not several else (),
             keys=space.keys,
             key_values=risks,
             unit_label="risk",

@@ -77,7 +77,8 @@ class CountUtility(Utility):
             ))  # fmt: skip
         expected = self._expected(mechanism, frequencies.counts)
         value = self._join(expected, frequencies.counts, frequencies.cells.astype(np.float64))
-        figures: dict[str, Figure] = {"large": self._shown(large), "n_cells": frequencies.n_cells}
+        compared = int(frequencies.cells[~np.isnan(expected)].sum())
+        figures: dict[str, Figure] = {"large": self._shown(large), "n_cells": compared}
         lines = self._by_size(frequencies.counts, frequencies.cells.astype(np.float64), None, expected)
         return self._built(None, "polars", value, figures, lines, ())
 
@@ -135,7 +136,7 @@ class CountUtility(Utility):
             joined = self._join(expected, counts, n_each)
             figures = {"expected": self._shown(joined), "large": self._shown(self._large(cells.mechanism))}
             expected = expected[place]
-        figures["n_cells"] = cells.n_cells
+        figures["n_cells"] = int(cells.weight[~np.isnan(scores)].sum())
         notes = []
         if hidden.any():
             figures["n_withheld"] = int(hidden.sum())

@@ -7,7 +7,7 @@ figures. Hard rows and pairs of rows that differ for certain rule candidates out
 others. Soft rows weigh as well and rule nothing out, so that no candidate is called impossible by unbounded noise.
 
 Where people share their noise, a candidate is weighed by the sets of people that it makes, each of which counts once;
-candidates that show the same people by different figures weigh next to nothing.
+candidates that show the same people by different figures are ruled out.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ class Moves:
             return np.zeros(targets.shape, dtype=np.bool_), np.zeros(targets.shape)
         possible, gains = np.concatenate([p for p, _ in parts]), np.concatenate([g for _, g in parts])
         if self.problem.shared is not None:
-            gains += self._gains_of_sets(origins, targets, possible)
+            surplus, torn = self._by_sets(origins, targets, possible)
+            gains, possible = gains + surplus, possible & ~torn
         return possible, gains
 
     @cached_property
@@ -126,8 +127,8 @@ class Moves:
         gather(sharing, cells, len(cells), sets)
         return sharing, sets, cells
 
-    def _gains_of_sets(self, origins: Ints, targets: Ints, possible: Bools) -> Floats:
-        """What moves gain beyond their rows one by one: sets of people count once, and have one figure."""
+    def _by_sets(self, origins: Ints, targets: Ints, possible: Bools) -> tuple[Floats, Bools]:
+        """What moves gain beyond their rows, as sets of people count once; and which show a set by two figures."""
         from flou.attack.table.rebuild.shared_noise_kernel import CONFLICTS, surplus_of_moves
 
         sharing, sets, cells = self._sets
@@ -136,9 +137,9 @@ class Moves:
         surplus, conflicts = np.empty(len(who)), np.empty(len(who))
         before = sets.levels[CONFLICTS]
         surplus_of_moves(sharing, sets, np.searchsorted(cells, old), old, new, surplus, conflicts)
-        gains = np.zeros(targets.shape)
-        gains[who, value] = surplus + _UNLIKELY * (conflicts - before)
-        return gains
+        gains, torn = np.zeros(targets.shape), np.zeros(targets.shape, dtype=np.bool_)
+        gains[who, value], torn[who, value] = surplus, conflicts > before
+        return gains, torn
 
     def _score(self, origins: Ints, targets: Ints) -> tuple[Bools, Floats]:
         less, less_not, more, more_not = self._effects

@@ -27,6 +27,8 @@ class Guarantee:
     on_frame: bool = False
     #: Whether it is proven on the records that tables were made of.
     on_records: bool = False
+    #: What to do where a later step undoes it, if another order of the two is not enough.
+    remedy: str = ""
 
     def of_frame(self) -> Guarantee:
         """The same promise once a sample was drawn: it holds in the file that it was drawn from.

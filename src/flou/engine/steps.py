@@ -130,8 +130,8 @@ def _proof(guarantee: Guarantee, number: int, final: Any, given: Sequence[tuple[
             raise
         raise GuaranteeBrokenError(
             f"Step {later[0]} ({later[1]}) undoes what step {number} ({its}) guarantees: «{guarantee.promise}» does "
-            f"not hold any more, {later[2]:,} violations. Nothing is released. Put step {later[0]} before step "
-            f"{number}, or leave one out."
+            f"not hold any more, {later[2]:,} violations. Nothing is released. "
+            + (guarantee.remedy or f"Put step {later[0]} before step {number}, or leave one out.")
         ) from None
 
 

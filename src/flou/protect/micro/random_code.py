@@ -127,7 +127,12 @@ class RandomCode(Protection):
             return int(held.counts[named & (small_now | were_few)].sum())
 
         named: dict[str, object] = {"column": self.column, "size": self.min_size}
-        return Guarantee(Note("no area of {column} with fewer than {size} units is shown", named), violations)
+        promise = Note("no area of {column} with fewer than {size} units is shown", named)
+        remedy = (
+            f"Drop records, and change {self.column!r}, in steps before it; where a later step nulls keys, let it null "
+            f"others (importance = {{{self.column} = 100}} in local_suppression); or recode the areas to larger ones."
+        )
+        return Guarantee(promise, violations, remedy=remedy)
 
     def _unmatched(self, rows: Rows, areas: pl.Series, small: list[str]) -> Guarantee:
         """Codes matched with areas by their sizes find no more people than naming the largest area does."""

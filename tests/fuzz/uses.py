@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
@@ -13,6 +14,7 @@ from typing import Any
 import polars as pl
 
 import flou
+from flou.describe.table.argus.rda import UnusedWarning
 from flou.engine.former import FormerRelease
 from flou.engine.migrate import migrate
 
@@ -89,6 +91,8 @@ def _hierarchy(folder: Path, out: Path, file: Path, rng: random.Random) -> None:
 
 
 def _argus(folder: Path, out: Path, file: Path, rng: random.Random) -> None:
+    # a spoilt word of a description may be one that is named as not used
+    warnings.simplefilter("ignore", UnusedWarning)
     main = next(f for f in (folder / "t.tab", folder / "r.asc") if f.exists())
     options = {"encoding": found} if (found := rng.choice(_ENCODINGS)) else {}
     if file.suffix == ".hrc" and rng.random() < 0.5:

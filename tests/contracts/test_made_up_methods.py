@@ -1,0 +1,173 @@
+"""Methods of other distributions: found by entry point, carried out like ours, and secret until they say otherwise.
+
+One method of each stage, whose every word and figure bears a mark, goes through a plan. The office reads all of it; on
+public pages and in public files none of it stands unless the class says that the public may read of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from pydantic import Field
+from typer.testing import CliRunner
+
+import flou
+from flou.cli.app import app
+from flou.engine import registry
+from flou.engine.attack import Attack
+from flou.engine.comparison import ComparisonResult
+from flou.engine.guarantee import Guarantee
+from flou.engine.method import Protection, RiskMeasure, Utility
+from flou.engine.note import Note
+from flou.engine.release import Change, Outcome
+
+#: Stands in every word that a made-up method says; the figures are no others.
+MARK, FIGURES = "xyzzy", ("0.6180", "61.8", "6180")
+
+
+class MadeUpMeasure(RiskMeasure):
+    """A measure of xyzzy."""
+
+    title: ClassVar[str] = "xyzzy measured"
+    limit: str = Field("xyzzy-limit", description="a setting")
+
+    def _measure(self, data: Any, against: Any, counts: Any) -> Any:
+        found = flou.risk.KAnonymity(k=2, missing="category")._measure(data, against, counts)
+        return replace(
+            found, method=self.name(), title=self.title, settings=self.shown_settings(), value=0.6180,
+            value_label="xyzzy risk", figures={}, figure_labels={}, notes=(Note("xyzzy is measured"),),
+        )  # fmt: skip
+
+
+class MadeUpStep(Protection):
+    """A protection by xyzzy."""
+
+    title: ClassVar[str] = "xyzzy protected"
+    limit: str = Field("xyzzy-limit", description="a setting")
+
+    def _protect(self, data: Any, draw: Any) -> Outcome:
+        kept = Guarantee(Note("xyzzy is guaranteed"), lambda after: 0)
+        return Outcome(data, (kept,), (Change("age", 6180),), {"xyzzy": 6180}, (Note("xyzzy was done"),))
+
+
+class MadeUpAttack(Attack):
+    """An attack by xyzzy."""
+
+    title: ClassVar[str] = "xyzzy attacked"
+    limit: str = Field("xyzzy-limit", description="a setting")
+
+    def _known(self, people: Any) -> list[int]:
+        return list(range(people.n_records))
+
+    def _guess(self, released: Any, known: list[int], draw: Any) -> list[int]:
+        return known
+
+    def _baseline(self, released: Any, known: list[int], draw: Any) -> list[int]:
+        return known
+
+    def _score(self, guesses: list[int], people: Any, owners: Any) -> NDArray[np.bool_]:
+        return np.arange(len(guesses)) < round(0.6180 * len(guesses))
+
+
+class MadeUpComparison(Utility):
+    """A comparison by xyzzy."""
+
+    title: ClassVar[str] = "xyzzy compared"
+    limit: str = Field("xyzzy-limit", description="a setting")
+
+    def _compare(self, original: Any, released: Any, owners: Any) -> ComparisonResult:
+        return ComparisonResult(
+            method=self.name(), title=self.title, settings=self.shown_settings(), value=0.6180,
+            value_label="xyzzy lost", measured_on="release", test_only=False, data=released, schema=original.schema,
+            notes=(Note("xyzzy was compared"),),
+        )  # fmt: skip
+
+
+CLASSES: dict[str, type] = {
+    "measure": MadeUpMeasure, "protect": MadeUpStep, "attack": MadeUpAttack, "compare": MadeUpComparison,
+}  # fmt: skip
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+    """The four classes as another distribution offers them."""
+    module = types.ModuleType("made_up")
+    for cls in CLASSES.values():
+        setattr(module, cls.__name__, type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__module__": "made_up"}))
+    monkeypatch.setitem(sys.modules, "made_up", module)
+    points = [EntryPoint(f"{stage}.{c.__name__}", f"made_up:{c.__name__}", "flou.methods") for stage, c in CLASSES.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    registry._listed.cache_clear()
+    yield module
+    registry._listed.cache_clear()
+
+
+def people() -> flou.Microdata:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"age": rng.integers(20, 25, 1000), "sex": rng.choice(["f", "m"], 1000), "id": range(1000)})
+    return flou.Microdata(frame, keys=["age", "sex"], id="id").marked(synthetic=True)
+
+
+def pages(module: types.ModuleType) -> tuple[str, str]:
+    """The internal and the public report of a release that all four had a part in."""
+    data = people()
+    release = flou.Plan([module.MadeUpStep(), flou.protect.Recode("sex", mapping={"f": "x", "m": "y"})]).protect(data)
+    results = [
+        module.MadeUpMeasure().measure(data), module.MadeUpMeasure().measure(release),
+        flou.risk.KAnonymity(k=2).measure(release), module.MadeUpAttack().run(release, truth=data),
+        module.MadeUpComparison().compare(data, release),
+    ]  # fmt: skip
+    rules = [
+        {"method": "k_anonymity", "k": 2, "at_most": {"release": 0.01}},
+        {"method": "made_up_measure", "figure": "value", "at_most": {"release": 0.4}},
+    ]
+    policy = flou.Policy.from_table({"rule": rules})
+    verdict = policy.judge(*results, release)
+    report = flou.Report(data, release, results, verdict)
+    return report.html(audience="internal"), report.html(audience="public")
+
+
+def test_the_office_reads_all_of_it_and_the_public_nothing(registered: types.ModuleType) -> None:
+    internal, public = pages(registered)
+    for word in ("measured", "protected", "attacked", "compared"):
+        assert f"xyzzy {word}" in internal
+    for said in ("xyzzy is measured", "xyzzy was done", "xyzzy was compared", "xyzzy is guaranteed", "xyzzy-limit"):
+        assert said in internal
+    assert MARK not in public
+    assert not any(figure in public for figure in FIGURES)
+    assert "made_up" not in public
+
+
+@pytest.mark.parametrize("stage", CLASSES)
+def test_a_class_that_speaks_publicly_is_read_and_no_other(registered: types.ModuleType, stage: str) -> None:
+    getattr(registered, CLASSES[stage].__name__).audience = "public"
+    _, public = pages(registered)
+    words = {"measure": "measured", "protect": "protected", "attack": "attacked", "compare": "compared"}
+    assert f"xyzzy {words[stage]}" in public
+    assert not any(f"xyzzy {word}" in public for other, word in words.items() if other != stage)
+
+
+def test_what_is_inherited_says_nothing_of_a_class() -> None:
+    class Finer(flou.risk.KAnonymity):
+        """A subclass of a measure that the public may read of."""
+
+    assert registry.speaks_publicly(flou.risk.KAnonymity)
+    assert not registry.speaks_publicly(Finer)
+    assert not registry.is_public("nothing_of_this_name")
+
+
+def test_the_command_line_knows_them(registered: types.ModuleType, tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["methods"]).output
+    assert all(registry.method_name(cls.__name__) in shown for cls in CLASSES.values())
+    plan = flou.Plan.from_table({"protect": [{"method": "made_up_step"}]})
+    assert plan.protect(people()).steps[0].figures == {"xyzzy": 6180}

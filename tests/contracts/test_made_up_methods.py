@@ -11,18 +11,16 @@ import types
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
+from flou.cli.main import main
 from numpy.typing import NDArray
 from pydantic import Field
-from typer.testing import CliRunner
 
 import flou
-from flou.cli.app import app
 from flou.engine import registry
 from flou.engine.attack import Attack
 from flou.engine.comparison import ComparisonResult
@@ -86,11 +84,9 @@ class MadeUpComparison(Utility):
     limit: str = Field("xyzzy-limit", description="a setting")
 
     def _compare(self, original: Any, released: Any, owners: Any) -> ComparisonResult:
-        return ComparisonResult(
-            method=self.name(), title=self.title, settings=self.shown_settings(), value=0.6180,
-            value_label="xyzzy lost", measured_on="release", test_only=False, data=released, schema=original.schema,
-            notes=(Note("xyzzy was compared"),),
-        )  # fmt: skip
+        return self._result(
+            original, owners, value=0.6180, value_label="xyzzy lost", notes=(Note("xyzzy was compared"),)
+        )
 
 
 CLASSES: dict[str, type] = {
@@ -105,7 +101,9 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
     for cls in CLASSES.values():
         setattr(module, cls.__name__, type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__module__": "made_up"}))
     monkeypatch.setitem(sys.modules, "made_up", module)
-    points = [EntryPoint(f"{stage}.{c.__name__}", f"made_up:{c.__name__}", "flou.methods") for stage, c in CLASSES.items()]
+    points = [
+        EntryPoint(f"{stage}.{c.__name__}", f"made_up:{c.__name__}", "flou.methods") for stage, c in CLASSES.items()
+    ]
     monkeypatch.setattr(registry, "entry_points", lambda group: points)
     registry._listed.cache_clear()
     yield module
@@ -128,12 +126,12 @@ def pages(module: types.ModuleType) -> tuple[str, str]:
         module.MadeUpComparison().compare(data, release),
     ]  # fmt: skip
     rules = [
-        {"method": "k_anonymity", "k": 2, "at_most": {"release": 0.01}},
-        {"method": "made_up_measure", "figure": "value", "at_most": {"release": 0.4}},
+        {"method": "k_anonymity", "settings": {"k": 2}, "at_most": {"release": 0.01}},
+        {"method": "made_up_measure", "figure": "value", "at_most": {"release": 0.7}},
     ]
     policy = flou.Policy.from_table({"rule": rules})
     verdict = policy.judge(*results, release)
-    report = flou.Report(data, release, results, verdict)
+    report = flou.Report(data, release, results=results, verdict=verdict)
     return report.html(audience="internal"), report.html(audience="public")
 
 
@@ -166,8 +164,13 @@ def test_what_is_inherited_says_nothing_of_a_class() -> None:
     assert not registry.is_public("nothing_of_this_name")
 
 
-def test_the_command_line_knows_them(registered: types.ModuleType, tmp_path: Path) -> None:
-    shown = CliRunner().invoke(app, ["methods"]).output
+def test_the_command_line_knows_them(
+    registered: types.ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["flou", "methods"])
+    with pytest.raises(SystemExit, match="^0$"):
+        main()
+    shown = capsys.readouterr().out
     assert all(registry.method_name(cls.__name__) in shown for cls in CLASSES.values())
-    plan = flou.Plan.from_table({"protect": [{"method": "made_up_step"}]})
+    plan = flou.Plan.from_toml('flou = 2\n[[protect]]\nmethod = "made_up_step"\n')
     assert plan.protect(people()).steps[0].figures == {"xyzzy": 6180}

@@ -7,7 +7,7 @@ checks them all once more on the final file. One that fails raises, and nothing 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flou.engine.errors import GuaranteeBrokenError
@@ -42,6 +42,10 @@ class Guarantee:
             return self.violations(data if data.kin.frame is None else data.kin.frame)
 
         return Guarantee(self.promise, violations, on_frame=True)
+
+    def for_the_office(self) -> Guarantee:
+        """The same promise, of which the public reads nothing."""
+        return replace(self, promise=replace(self.promise, internal=True))
 
     def of_records(self) -> Guarantee:
         """The same promise once tables were made: it holds of the records behind them."""

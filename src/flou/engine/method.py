@@ -42,15 +42,15 @@ class Method(Parameters):
     reference: ClassVar[str] = ""
     #: Short name for people, in English; translated by the report.
     title: ClassVar[str] = ""
-    #: Direction in which each figure of its results is safe, the only one in which a policy rule can bound it; a
-    #: `RiskFigure` says besides which bounds count as a rule on the risk. `*` at the end stands for any ending.
+    #: Who may see its results: nothing of a method stands on a public page unless its own class says so.
+    audience: ClassVar[Literal["public", "internal"]] = "internal"
+    #: The safe direction of each figure, in which alone a rule can bound it, or a `RiskFigure`; `*` is any ending.
     safe: ClassVar[Mapping[str, Safe]] = {}
     #: Parameters that name a file to read, which is found beside the plan.
     reads: ClassVar[tuple[str, ...]] = ()
     #: Kinds of data it accepts.
     takes: ClassVar[tuple[DataKind, ...]] = ("microdata",)
-    #: Whether it is a rule on sensitive cells. Whoever knows its parameters gets closer bounds on suppressed cells, so
-    #: the public reads them only where the policy says so.
+    #: Whether its parameters give closer bounds on suppressed cells: the public reads them where the policy says so.
     sensitivity_rule: ClassVar[bool] = False
     #: Whether it counts persons where they may have several rows, or counts nobody; all others refuse such files.
     allows_several_rows: ClassVar[bool] = False

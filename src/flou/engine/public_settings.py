@@ -32,8 +32,8 @@ class PublicSettings:
         return {name: HIDDEN if self._is_kept(found, name) else self._masked(held) for name, held in settings.items()}
 
     def _is_kept(self, method: type[Method] | None, name: str) -> bool:
-        if method is None:  # a method that is not registered marks nothing
-            return False
+        if method is None or not registry.speaks_publicly(method):  # nothing is known of it, or it is for the office
+            return True
         return is_secret(method, name) or is_internal(method, name) or (method.sensitivity_rule and not self.rules)
 
     def _masked(self, held: Any) -> Any:

@@ -62,6 +62,17 @@ def find(stage: Stage, name: str) -> type[Method]:
     return found
 
 
+def speaks_publicly(method: type) -> bool:
+    """Whether a class says of itself that the public may read of it; what it inherits says nothing of its own."""
+    return vars(method).get("audience") == "public"
+
+
+def is_public(name: str) -> bool:
+    """Whether the public may read of a method that is known by its name; of one that is not registered it may not."""
+    found = [find(stage, name) for stage in STAGES if name in _listed(stage)]
+    return bool(found) and all(map(speaks_publicly, found))
+
+
 def every() -> list[type[Method]]:
     """All registered methods, stage by stage."""
     return [find(stage, name) for stage in STAGES for name in names(stage)]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
-from flou.engine import native
+from flou.engine import native, registry
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, listed
 from flou.engine.former import FormerRelease, carried_on, notes_on_noise, require_one_noise
@@ -116,6 +116,8 @@ def _one_step(
         reusable=carried_on(draws.former, outcome.reusable),
         unit="records" if data_kind(before) == "microdata" else "cells",
     )
+    if not registry.speaks_publicly(type(method)):
+        return step, after, tuple(g.for_the_office() for g in outcome.guarantees)
     return step, after, outcome.guarantees
 
 

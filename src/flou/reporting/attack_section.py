@@ -14,18 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flou.attack.table.averaging_result import AveragingResult
 from flou.attack.table.bounds_result import BoundsResult
-from flou.attack.table.reconstruction_result import ReconstructionResult
-from flou.attack.table.single_result import SingleResult
 from flou.engine.charts import to_svg
 from flou.engine.comparison import ComparisonResult
 from flou.engine.result import Figure, Result
 from flou.engine.values import Proportion
 from flou.reporting.risk_section import RiskSection, is_measure
 
-#: Attacks that the public reads nothing of.
-_FOR_THE_OFFICE = (AveragingResult, ReconstructionResult, SingleResult)
 #: Findings that a page lists, and suppressed cells up to which bounds are computed for a chart.
 _MOST_FINDINGS, _MOST_DRAWN = 20, 2000
 
@@ -41,14 +36,16 @@ class AttackSection(RiskSection):
         return [r for r in found if not (self.public and self._is_withheld(r))]
 
     def _is_withheld(self, result: Result) -> bool:
-        return isinstance(result, _FOR_THE_OFFICE) or (isinstance(result, BoundsResult) and not result.safe())
+        return not self.is_told(result.method) or (isinstance(result, BoundsResult) and not result.safe())
 
     def guess_figures(self, result: Result) -> list[tuple[str, str]]:
         """Label and value of the headline and of each figure of an attack that guesses; internal only."""
-        if self.public or not isinstance(result, _FOR_THE_OFFICE):
+        if self.public:
             return []
         figures: list[tuple[str, Figure]] = [(result.value_label, result.headline)]
-        figures += [(result.figure_labels[name], value) for name, value in result.figures.items() if value is not None]
+        figures += [
+            (result.figure_labels.get(name, name), value) for name, value in result.figures.items() if value is not None
+        ]
         return [(self.words(label), self._told(value)) for label, value in figures]
 
     def _told(self, value: Any) -> str:
@@ -60,9 +57,10 @@ class AttackSection(RiskSection):
 
     def guess_chart(self, result: Result) -> str:
         """What such an attack found, beside what is found without the tables; internal only."""
-        if self.public or not isinstance(result, _FOR_THE_OFFICE):
+        if self.public or getattr(result, "chart", None) is None:
             return ""
-        return to_svg(result.plot(self.words.language))
+        drawn: Any = result
+        return to_svg(drawn.plot(self.words.language))
 
     def is_proof(self, result: Result) -> bool:
         """Whether an attack deduces and does not guess."""

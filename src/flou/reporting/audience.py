@@ -8,6 +8,7 @@ from typing import Any
 
 from flou.decide.verdict import Reason, Verdict
 from flou.describe.microdata import Microdata
+from flou.engine import registry
 from flou.engine.note import Note
 from flou.engine.public_settings import PublicSettings
 from flou.engine.release import Release
@@ -32,6 +33,10 @@ class Audience:
     @property
     def min_count(self) -> int:
         return self.verdict.min_count if self.verdict else 3
+
+    def is_told(self, method: str) -> bool:
+        """Whether this audience may read of a method."""
+        return not self.public or registry.is_public(method)
 
     def count(self, n: int) -> str:
         """A count, hidden in the public version when it is small."""
@@ -79,6 +84,11 @@ class Audience:
             return settings
         rules = self.verdict is not None and self.verdict.public_rules
         return PublicSettings(rules, self.is_closed).of(method, settings)
+
+    def reasons(self) -> list[Reason]:
+        """Why the verdict is what it is; of a rule on what is for the office alone the public reads nothing."""
+        held = () if self.verdict is None else self.verdict.reasons
+        return [r for r in held if not r.rule.method or self.is_told(r.rule.method)]
 
     def reason(self, reason: Reason) -> str:
         """Why a rule decided as it did; for the public, what it asks for."""

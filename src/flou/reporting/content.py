@@ -10,6 +10,7 @@ from typing import Any
 from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.overview import ColumnOverview, Overview
+from flou.engine import registry
 from flou.engine.release import Step
 from flou.reporting.attack_section import AttackSection
 from flou.reporting.glossary import Term, glossary
@@ -127,6 +128,8 @@ class Content(AttackSection, UtilitySection):
     def steps(self) -> Iterator[dict[str, Any]]:
         """Each step: what it is, its parameters, and what it changed."""
         for step in self.release.steps:
+            if self.public and not registry.speaks_publicly(type(step.method)):
+                continue
             yield {
                 "number": step.number,
                 "title": self.words(step.method.title or step.method.name()),
@@ -213,6 +216,7 @@ class Content(AttackSection, UtilitySection):
     def glossary(self) -> list[Term]:
         """The general terms, and those of the methods that were used; on tables none of what the page does not show."""
         used = {step.method.name() for step in self.release.steps} | {r.method for r in self.results}
+        used = {name for name in used if self.is_told(name)}
         told = [t for t in glossary(self.words.language) if not t.when or used & set(t.when)]
         return [t for t in told if t.about not in self._untold]
 

@@ -62,7 +62,11 @@ class RiskSection(TableSection):
         """Risk measures, before and after matched by method and settings; the public version has no before."""
         found: dict[str, Pair] = {}
         for result in self.results:
-            if not is_measure(result) or (self.public and not self._published(result)):
+            if (
+                not is_measure(result)
+                or not self.is_told(result.method)
+                or (self.public and not self._published(result))
+            ):
                 continue
             name = f"{result.method} {sorted(result.measured_with.items(), key=str)}"
             place = {"original": "before", "frame": "frame", "release": "after"}[result.measured_on]

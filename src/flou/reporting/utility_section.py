@@ -34,7 +34,7 @@ class UtilitySection(TableSection):
     @property
     def comparisons(self) -> list[ComparisonResult]:
         """Those that were made; a file of very few people is compared with nothing in public."""
-        found = [r for r in self.results if isinstance(r, ComparisonResult)]
+        found = [r for r in self.results if isinstance(r, ComparisonResult) and self.is_told(r.method)]
         if self.public and self.tables:  # the records behind tables are not published
             told = [] if self.figures_withheld else [r for r in found if speaks_of_tables(r)]
             found = [r for r in told if any(name in r.figures for name in _EXPECTED)]

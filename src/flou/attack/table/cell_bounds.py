@@ -54,6 +54,7 @@ class CellBounds(Deduction):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "bounds of suppressed cells"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {
         **Deduction.safe,
         "n_sensitive": "either",

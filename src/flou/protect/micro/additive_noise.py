@@ -44,6 +44,7 @@ class AdditiveNoise(Protection):
 
     reference: ClassVar[str] = "kim1986"
     title: ClassVar[str] = "additive noise"
+    audience = "public"
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected mean")
 

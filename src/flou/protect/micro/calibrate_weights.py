@@ -48,6 +48,7 @@ class CalibrateWeights(Protection):
 
     reference: ClassVar[str] = "deville1992"
     title: ClassVar[str] = "calibration of weights"
+    audience = "public"
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 
     margins: NumbersByColumn = Field((), description="totals of the categories of released columns, by column")

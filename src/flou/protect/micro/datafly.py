@@ -34,6 +34,7 @@ class Datafly(Protection):
 
     reference: ClassVar[str] = "sweeney1997"
     title: ClassVar[str] = "Datafly"
+    audience = "public"
     chooses_keys: ClassVar[bool] = True
 
     k: int = Field(ge=1, description="smallest number of records that must share a key")

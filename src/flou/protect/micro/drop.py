@@ -35,6 +35,7 @@ class DropIdentifiers(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of identifiers"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = (
         "records",
@@ -66,6 +67,7 @@ class DropRecords(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of records"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("untouched columns",)
 

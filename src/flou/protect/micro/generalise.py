@@ -68,6 +68,7 @@ class Generalise(Modelled):
 
     reference: ClassVar[str] = "kohlmayer2012"
     title: ClassVar[str] = "optimal generalisation"
+    audience = "public"
 
     suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key, such as 0.05")
     quality: QualityChoice = Field("loss", description="what is to be kept low")

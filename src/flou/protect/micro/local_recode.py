@@ -51,6 +51,7 @@ class LocalRecode(Modelled):
 
     reference: ClassVar[str] = "prasser2020"
     title: ClassVar[str] = "local recoding"
+    audience = "public"
 
     suppression_limit: Share = Field(0.01, description="largest share of records that may lose every key, such as 0.05")
     importance: Pairs | None = Field(None, description="what each key counts for; 1 unless given")

@@ -75,6 +75,7 @@ class LocalSuppression(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "local suppression"
+    audience = "public"
     chooses_keys: ClassVar[bool] = True
 
     k: int | None = Field(None, ge=1, description="smallest number of records that must show the same key")

@@ -45,6 +45,7 @@ class Mondrian(Modelled):
 
     reference: ClassVar[str] = "lefevre2006"
     title: ClassVar[str] = "Mondrian partition"
+    audience = "public"
 
     importance: Pairs | None = Field(None, description="what each key counts for; 1 unless given")
 

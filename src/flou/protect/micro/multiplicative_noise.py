@@ -39,6 +39,7 @@ class MultiplicativeNoise(Protection):
 
     reference: ClassVar[str] = "kim2003"
     title: ClassVar[str] = "multiplicative noise"
+    audience = "public"
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected mean")
 

@@ -72,6 +72,7 @@ class Pram(Protection):
 
     reference: ClassVar[str] = "kooiman1997"
     title: ClassVar[str] = "post randomisation (PRAM)"
+    audience = "public"
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected marginal")
 

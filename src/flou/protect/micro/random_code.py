@@ -44,6 +44,7 @@ class RandomCode(Protection):
 
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "random codes of small areas"
+    audience = "public"
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
     chooses_keys: ClassVar[bool] = True
 

@@ -33,6 +33,7 @@ class RandomSwap(Protection):
 
     reference: ClassVar[str] = "dalenius1982"
     title: ClassVar[str] = "random swapping"
+    audience = "public"
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "marginal")
 
     columns: Columns = Field(description="columns whose values are exchanged, together")

@@ -37,6 +37,7 @@ class RankSwap(Protection):
 
     reference: ClassVar[str] = "moore1996"
     title: ClassVar[str] = "rank swapping"
+    audience = "public"
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "marginal")
 
     columns: Columns = Field(description="numeric or date columns, each swapped by itself")

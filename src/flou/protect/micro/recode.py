@@ -34,6 +34,7 @@ class Recode(Protection):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "global recoding"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = (
         "records",

@@ -38,6 +38,7 @@ class Round(Protection):
 
     reference: ClassVar[str] = "willenborg2001"
     title: ClassVar[str] = "rounding"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 

@@ -37,6 +37,7 @@ class Samarati(Modelled):
 
     reference: ClassVar[str] = "samarati2001"
     title: ClassVar[str] = "Samarati's generalisation"
+    audience = "public"
 
     suppression_limit: Share = Field(0.05, description="largest share of records that may lose every key, such as 0.05")
     quality: QualityName = Field("loss", description="which of the safe nodes of that height is taken")

@@ -44,6 +44,7 @@ class Sample(Protection):
 
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "stratified sample"
+    audience = "public"
     preserves: ClassVar[tuple[Claim, ...]] = ("untouched columns",)
 
     share: float = Field(0.5, gt=0.0, lt=1.0, description="each record's chance to be drawn", json_schema_extra=_SECRET)

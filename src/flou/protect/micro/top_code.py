@@ -190,6 +190,7 @@ class TopCode(_OneSided):
     """Show every value above a bound as one value: `TopCode("age", at=95)`."""
 
     title: ClassVar[str] = "top coding"
+    audience = "public"
     _side: ClassVar[int] = 1
 
 
@@ -197,4 +198,5 @@ class BottomCode(_OneSided):
     """Show every value below a bound as one value: `BottomCode("income", quantile=0.01)`."""
 
     title: ClassVar[str] = "bottom coding"
+    audience = "public"
     _side: ClassVar[int] = -1

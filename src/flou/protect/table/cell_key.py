@@ -62,6 +62,7 @@ class CellKey(CountProtection):
     """Move each count by noise that its contributors' keys decide: `CellKey(D=10, V=5, js=2)`."""
 
     title: ClassVar[str] = "cell key method"
+    audience = "public"
     reference: ClassVar[str] = "fraser2005"
     needs_keys: ClassVar[bool] = True
 

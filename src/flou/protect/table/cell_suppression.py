@@ -58,6 +58,7 @@ class CellSuppression(TableProtection):
     """
 
     title: ClassVar[str] = "cell suppression"
+    audience = "public"
     reference: ClassVar[str] = "fischetti2001"
     one_table: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("apriori",)

@@ -66,6 +66,7 @@ class NoisyCounts(TableProtection):
     """Add differentially private noise to every count: `NoisyCounts(epsilon=1.0)`."""
 
     title: ClassVar[str] = "differentially private noise on counts"
+    audience = "public"
     reference: ClassVar[str] = "dwork2006"
     draws_from_system: ClassVar[bool] = True
 

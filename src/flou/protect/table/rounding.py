@@ -123,6 +123,7 @@ class Rounding(_Multiples):
     """Round each count to the nearest multiple of a base; halfway, upwards: `Rounding(5)`."""
 
     title: ClassVar[str] = "conventional rounding of counts"
+    audience = "public"
     reference: ClassVar[str] = "willenborg2001"
 
     @cached_property
@@ -146,6 +147,7 @@ class RandomRounding(_Multiples):
     """Round each count at random to an adjacent multiple of a base, without bias: `RandomRounding(5)`."""
 
     title: ClassVar[str] = "unbiased random rounding of counts"
+    audience = "public"
     reference: ClassVar[str] = "nargundkar1972"
     uses_keys: ClassVar[bool] = True
 

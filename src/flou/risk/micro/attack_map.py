@@ -118,6 +118,7 @@ class AttackMap(RiskMeasure):
 
     reference: ClassVar[str] = "benfredj2017"
     title: ClassVar[str] = "assessment by attack"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,

@@ -47,6 +47,7 @@ class AttackerRisk(RiskMeasure):
 
     reference: ClassVar[str] = "elemam2013"
     title: ClassVar[str] = "attacker models"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": SHARE}

@@ -52,6 +52,7 @@ class TCloseness(ClassMeasure):
 
     reference: ClassVar[str] = "li2007"
     title: ClassVar[str] = "t-closeness"
+    audience = "public"
     #: A class in which all have a value that half of the records have is at a distance of one half.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"t": (">=", 0.5)}
     safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "t": RiskFigure("low", 0.5)}

@@ -66,6 +66,7 @@ class LDiversity(ClassMeasure):
 
     reference: ClassVar[str] = "machanavajjhala2007"
     title: ClassVar[str] = "l-diversity"
+    audience = "public"
     #: By entropy, a class in which nine records in ten have one value has l = 1.38.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"l": ("<", 1.5)}
     allows_several_rows: ClassVar[bool] = True

@@ -55,6 +55,7 @@ class GlobalRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "global risk"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     flag_figures: ClassVar[tuple[str, ...]] = ("below_k", "n_at_risk")
     allows_several_rows: ClassVar[bool] = True

@@ -58,6 +58,7 @@ class HouseholdRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benschop2018"
     title: ClassVar[str] = "household risk"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,

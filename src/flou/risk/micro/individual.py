@@ -75,6 +75,7 @@ class IndividualRisk(RiskMeasure):
 
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "individual risk"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": SHARE}

@@ -37,6 +37,7 @@ class IntervalRisk(RiskMeasure):
 
     reference: ClassVar[str] = "mateosanz2004"
     title: ClassVar[str] = "interval risk"
+    audience = "public"
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     width: float = Field(0.05, gt=0, description="half the interval, in standard deviations (or robust distances)")

@@ -48,6 +48,7 @@ class KAnonymity(RiskMeasure):
 
     reference: ClassVar[str] = "samarati1998"
     title: ClassVar[str] = "k-anonymity"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": SMALLEST, "n_subsets": "either"}

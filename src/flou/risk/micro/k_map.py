@@ -35,6 +35,7 @@ class KMap(RiskMeasure):
 
     reference: ClassVar[str] = "sweeney2002"
     title: ClassVar[str] = "k-map"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<", 2)}
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": SMALLEST}

@@ -102,6 +102,7 @@ class DisclosureDelta(_RelativeGain):
 
     reference: ClassVar[str] = "brickell2008"
     title: ClassVar[str] = "δ-disclosure privacy"
+    audience = "public"
     #: Where half of the records have a value, a class in which all have it reaches 1.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"delta": (">", 1)}
     safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "delta": RiskFigure("low", 1)}
@@ -145,6 +146,7 @@ class BetaLikeness(_RelativeGain):
 
     reference: ClassVar[str] = "cao2012"
     title: ClassVar[str] = "β-likeness"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "beta": RiskFigure("low", 1)}
 
     beta: Number = Field(gt=0, description="largest relative gain of a value")

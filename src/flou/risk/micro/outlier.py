@@ -39,6 +39,7 @@ class OutlierRisk(RiskMeasure):
 
     reference: ClassVar[str] = "templmeindl2008"
     title: ClassVar[str] = "outlier risk"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "highest": "low", "bound": "either"}
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 

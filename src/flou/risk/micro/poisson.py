@@ -53,6 +53,7 @@ class PoissonRisk(RiskMeasure):
 
     reference: ClassVar[str] = "skinner2008"
     title: ClassVar[str] = "Poisson log-linear risk"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,

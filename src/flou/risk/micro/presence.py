@@ -38,6 +38,7 @@ class Presence(RiskMeasure):
 
     reference: ClassVar[str] = "nergiz2007"
     title: ClassVar[str] = "δ-presence"
+    audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"high": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
     safe: ClassVar[Mapping[str, Safe]] = {

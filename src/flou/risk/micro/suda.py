@@ -52,6 +52,7 @@ class Suda(RiskMeasure):
 
     reference: ClassVar[str] = "elliot2002"
     title: ClassVar[str] = "special uniques (SUDA)"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
         "highest": "low",

@@ -41,6 +41,7 @@ class PopulationUniqueness(RiskMeasure):
 
     reference: ClassVar[str] = "dankar2012"
     title: ClassVar[str] = "population uniqueness"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {
         **RiskMeasure.safe,
         "uniques": count_of("n_records"),

@@ -42,6 +42,7 @@ class CountInference(InferenceMeasure):
 
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference about counts"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {
         **InferenceMeasure.safe,
         "worst": SHARE,

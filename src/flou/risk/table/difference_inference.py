@@ -47,6 +47,7 @@ class DifferenceInference(InferenceMeasure):
 
     reference: ClassVar[str] = "fraser2005"
     title: ClassVar[str] = "inference about differences of counts"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {
         **InferenceMeasure.safe,
         "worst": SHARE,

@@ -36,6 +36,7 @@ class Dominance(PrimaryRule):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dominance rule"
+    audience = "public"
 
     n: int = Field(ge=1, le=100, description="how many of the largest contributors are taken together")
     k: Percentage = Field(description="percent of the total that they may give at most")

@@ -36,6 +36,7 @@ class GroupDisclosure(PrimaryRule):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "group disclosure rule"
+    audience = "public"
 
     of: str = Field(min_length=1, description="dimension whose categories must not be known of a whole group")
     outsiders: int = Field(

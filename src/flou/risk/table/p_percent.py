@@ -36,6 +36,7 @@ class PPercent(PrimaryRule):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "p% rule"
+    audience = "public"
 
     p: Percentage = Field(description="percent of the largest contribution within which nobody may estimate it")
 

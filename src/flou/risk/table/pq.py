@@ -30,6 +30,7 @@ class PQ(PrimaryRule):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "pq rule"
+    audience = "public"
 
     p: Percentage = Field(description="percent of the largest contribution within which nobody may estimate it")
     q: WholePercentage = Field(description="percent within which everybody knows each contribution beforehand")

@@ -33,6 +33,7 @@ class Threshold(PrimaryRule):
 
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "threshold rule"
+    audience = "public"
 
     n: int = Field(ge=2, lt=2**31, description="contributors from which on a cell may be shown")
     zeros: bool = Field(False, description="whether empty cells that somebody could be in are sensitive too")

@@ -47,6 +47,7 @@ class ZeroInference(InferenceMeasure):
 
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference from zeros"
+    audience = "public"
     safe: ClassVar[Mapping[str, Safe]] = {
         **InferenceMeasure.safe,
         "published": "either",

@@ -62,6 +62,7 @@ class Coherence(Utility):
 
     reference: ClassVar[str] = "hellinger1909"
     title: ClassVar[str] = "observed and released distribution"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
 
     column: str = Field(description="the number or date whose distribution is compared")

@@ -53,6 +53,7 @@ class Correlations(Utility):
 
     reference: ClassVar[str] = "cramer1946"
     title: ClassVar[str] = "links between columns"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
 
     columns: Columns | None = Field(None, description="columns to compare; default: all that both files publish")

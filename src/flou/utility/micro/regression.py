@@ -69,6 +69,7 @@ class Regression(Utility):
 
     reference: ClassVar[str] = "karr2006"
     title: ClassVar[str] = "regression on both files"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
 
     outcome: str = Field(description="the number that is explained")

@@ -63,6 +63,7 @@ class Summary(Utility):
 
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "univariate comparison"
+    audience = "public"
     allows_several_rows: ClassVar[bool] = True
 
     columns: Columns | None = Field(None, description="columns to compare; default: all that both files publish")

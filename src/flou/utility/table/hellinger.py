@@ -28,6 +28,7 @@ class Hellinger(CountUtility):
 
     reference: ClassVar[str] = "shlomo2015"
     title: ClassVar[str] = "Hellinger distance of counts"
+    audience = "public"
     label: ClassVar[str] = "Hellinger distance"
 
     def _score(self, true: Integers, published: Floats) -> Floats:

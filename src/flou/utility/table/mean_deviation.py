@@ -25,6 +25,7 @@ class MeanDeviation(CountUtility):
 
     reference: ClassVar[str] = "jamme2025"
     title: ClassVar[str] = "deviation of counts"
+    audience = "public"
     label: ClassVar[str] = "mean absolute deviation"
 
     def _score(self, true: Integers, published: Floats) -> Floats:

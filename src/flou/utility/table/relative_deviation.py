@@ -35,6 +35,7 @@ class RelativeDeviation(CountUtility):
 
     reference: ClassVar[str] = "shlomo2015"
     title: ClassVar[str] = "relative deviation of counts"
+    audience = "public"
     value_kind: ClassVar[Literal["share", "score"]] = "share"
     label: ClassVar[str] = "mean relative deviation of non-empty cells"
 

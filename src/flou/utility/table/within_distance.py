@@ -28,6 +28,7 @@ class WithinDistance(CountUtility):
 
     reference: ClassVar[str] = "jamme2025"
     title: ClassVar[str] = "counts that stay close"
+    audience = "public"
     better: ClassVar[Literal["high", "low"]] = "high"
     value_kind: ClassVar[Literal["share", "score"]] = "share"
     label: ClassVar[str] = "share of cells within the distance"

@@ -57,6 +57,7 @@ class IntervalBlur(Protection):
 
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "interval blur"
+    audience = "public"
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 

@@ -50,6 +50,7 @@ class Derive(Protection):
 
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "derived columns"
+    audience = "public"
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 
     rules: Texts = Field(description="rules, each `column = expression`, carried out in their order")

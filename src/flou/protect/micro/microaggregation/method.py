@@ -44,6 +44,7 @@ class Microaggregation(Protection):
 
     reference: ClassVar[str] = "domingoferrer2005"
     title: ClassVar[str] = "microaggregation"
+    audience = "public"
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "mean")
 
     columns: Columns = Field(description="numbers or dates to average, or categories")

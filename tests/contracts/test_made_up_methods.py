@@ -155,6 +155,12 @@ def test_a_class_that_speaks_publicly_is_read_and_no_other(registered: types.Mod
     assert not any(f"xyzzy {word}" in public for other, word in words.items() if other != stage)
 
 
+def test_each_of_ours_says_who_may_read_of_it() -> None:
+    """How often these attacks are right would tell an intruder how far to trust what he found."""
+    for_the_office = {"averaging", "reconstruction", "single_unknown"}
+    assert {method.name() for method in registry.every() if not registry.speaks_publicly(method)} == for_the_office
+
+
 def test_what_is_inherited_says_nothing_of_a_class() -> None:
     class Finer(flou.risk.KAnonymity):
         """A subclass of a measure that the public may read of."""

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from flou.cli.main import main
 from numpy.typing import NDArray
 from pydantic import Field
 
 import flou
+from flou.cli.main import main
 from flou.engine import registry
 from flou.engine.attack import Attack
 from flou.engine.comparison import ComparisonResult

@@ -174,7 +174,7 @@ def test_the_command_line_knows_them(
     registered: types.ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["flou", "methods"])
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main()
     shown = capsys.readouterr().out
     assert all(registry.method_name(cls.__name__) in shown for cls in CLASSES.values())

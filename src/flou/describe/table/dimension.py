@@ -231,6 +231,21 @@ def _walk(codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[n
         here = depths == depth
         parents[here] = nearer[here]
         nearer = np.maximum.accumulate(np.where(here, np.arange(len(paths)), -1))
-    # all paths are known and in order, so that the rank of an atom's path is its place
-    _, ranks = np.unique(np.concatenate([paths, codes]), axis=0, return_inverse=True)
-    return paths, depths, parents, ranks.reshape(-1)[len(paths) :]
+    return paths, depths, parents, _places(paths, depths, codes)
+
+
+def _places(paths: NDArray[np.int64], depths: NDArray[np.int64], codes: Codes) -> NDArray[np.int64]:
+    """The place of the path of each atom."""
+    n_levels = codes.shape[1]
+    leaves = np.flatnonzero(depths == n_levels)
+    # nested, so the finest code alone tells the leaf
+    by_code = np.zeros(int(codes[:, -1].max(initial=0)) + 1, dtype=np.int64)
+    by_code[paths[leaves, -1]] = leaves
+    places = by_code[codes[:, -1]]
+    ended = np.flatnonzero(codes[:, -1] < 0)
+    if len(ended):
+        # paths are in order, so that the rank of one among those that end early tells its place
+        short = np.flatnonzero(depths < n_levels)
+        _, ranks = np.unique(np.concatenate([paths[short], codes[ended]]), axis=0, return_inverse=True)
+        places[ended] = short[ranks.reshape(-1)[len(short) :]]
+    return places

@@ -104,6 +104,7 @@ def test_categories_of_one_code_are_told_apart(tmp_path: Path) -> None:
     [
         ("1\n@001\n2\n@001\n@002\n", r"'001' \(1/001 and 2/001\).*Give each place a code"),
         ("1\n@001\n@001\n", "twice below the same code: '1/001'"),
+        ("1\n@009\n2\n@009\n", "no one place|has one place"),
         ("1\n@11\n@@001\n2\n@11\n@@002\n@1/11\n", "cannot be told apart as '1/11'"),
     ],
 )

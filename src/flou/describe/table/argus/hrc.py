@@ -92,7 +92,7 @@ class CodeTree:
             path: "/".join(path) if n_places[path[-1]] > 1 and has_parts else path[-1]
             for path, has_parts in zip(paths, inner, strict=True)
         }
-        same = [f"{'/'.join(path)}" for path, n in Counter(paths).items() if n > 1]
+        same = ["/".join(path) for path, n in Counter(paths).items() if n > 1]
         if same:
             raise HierarchyError(f"Codes stand twice below the same code: {listed(same)}. Leave one of them out.")
         taken = [text for path, text in label.items() if text != path[-1] and n_places[text]]
@@ -133,6 +133,8 @@ class CodeTree:
 
 def hierarchy_of(leaves: Mapping[str, Branch], names: Sequence[str] = ()) -> Hierarchy:
     """The branches of values as a hierarchy for `Microdata`."""
+    if not leaves:
+        raise HierarchyError("No value of the hierarchy has one place: give each a code of its own.")
     most = max(len(branch) for branch in leaves.values())
     rows = [[*[code] * (most - len(branch)), *reversed(branch), ROOT] for code, branch in leaves.items()]
     return Hierarchy.from_dict({"rows": rows, "names": list(names)}, Path())

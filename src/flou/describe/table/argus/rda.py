@@ -121,7 +121,7 @@ def read_rda(path: str | PathLike[str], kind: Kind, *, encoding: str = "utf-8", 
                     said: dict[str, Any] = {tag.lower(): _one(tag, values)}
                     rda = replace(rda, **said)
                 elif tag == "SPSS":
-                    raise DataError("<SPSS> says that the records are a file of SPSS: read that, flou.read_file.")
+                    raise DataError('<SPSS> says that the records are a file of SPSS: read that, flou.read("….sav").')
                 elif not made:
                     raise DataError(f"<{tag}> stands before the first variable.")
                 elif tag in _NOT_USED_OF[kind]:

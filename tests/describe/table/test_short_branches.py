@@ -180,3 +180,18 @@ def test_reconstruction_knows_what_it_knows_of_the_flat_table(seed: int, dims: l
     ours, theirs = (flou.attack.Reconstruction().reconstruct(r) for r in (nested, flat))
     for code in ("111", "2", "9", "31"):
         assert ours.bounds(code=code, sex="f") == theirs.bounds(code=code, sex="f")
+
+
+def test_a_category_that_is_shown_nowhere_is_told_by_nothing() -> None:
+    """Two people of an unknown code are rounded away: no part of what is published says that the code occurs."""
+    tree = flou.Hierarchy.tree({"1": ["11", "12"], "Atlantis": ["Atlantis"], "3": ["31", "32"]})
+    codes = ["11"] * 30 + ["12"] * 30 + ["31"] * 30 + ["Atlantis"]
+    frame = pl.DataFrame({"code": codes})
+    data = flou.Microdata(frame, keys=["code"], hierarchies={"code": tree}).marked(synthetic=True)
+    for dims in ("code@*", "code@1"):
+        release = flou.protect.Rounding(base=5).protect(data.tabulate([dims]))
+        seen = public_table(release.data)
+        assert all(label != "Atlantis" for dim in seen.dims for _, label in dim.values)
+        assert "Atlantis" not in str([dim.labels.rows() for dim in seen.dims])
+        listed = [dim.values for dim in public_table(data.tabulate([dims])).dims]
+        assert any(label == "Atlantis" for values in listed for _, label in values)

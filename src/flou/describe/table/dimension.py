@@ -135,6 +135,9 @@ class Dimension:
         parents = np.where(self.parents[kept] < 0, -1, place[self.parents[kept]]).astype(np.int32)
         labels = native.compact(nw.from_native(self.labels.filter(kept), eager_only=True)).to_native()
         made = replace(self, labels=labels, parents=parents, zonings=self.zonings[kept], depths=self.depths[kept])
+        # that a category occurs is told by nothing else
+        shown = set(made.categories)
+        made = replace(made, values={held: column for held, column in self.values.items() if held[1] in shown})
         return made, place[used].astype(np.int32)
 
     def __repr__(self) -> str:

@@ -53,7 +53,7 @@ def test_result_contract(rule: PrimaryRule, kind: str) -> None:
     assert 0 < result.value < 1, "the example finds some cells and not others"
     assert result.value == result.n_shown / result.n_cells
     assert result.n_shown == result.n_sensitive == result.units.sum()
-    assert set(result.figures) <= set(result.figure_labels)
+    assert all(type(rule).figure(figure.name) and figure.label for figure in result.figures.held)
     assert result.interval is None
     assert result.no_interval
     assert all(type(rule).safe_direction(name) for name in ("value", *result.figures))
@@ -149,7 +149,7 @@ def test_of_a_release_the_shown_cells_count(rule: PrimaryRule) -> None:
 def test_french_and_charts(rule: PrimaryRule) -> None:
     result = rule.measure(flou.protect.CellKey(D=6, V=4, js=2).protect(table()))
     french = _catalogue("fr")
-    texts = (result.title, result.value_label, result.no_interval, *result.figure_labels.values())
+    texts = (result.title, result.value_label, result.no_interval, *(figure.label for figure in result.figures.held))
     for text in (*texts, *(n.text for n in result.notes)):
         assert text in french, text
     drawn = [json.dumps(result.plot(language).to_dict()) for language in ("en", "fr")]

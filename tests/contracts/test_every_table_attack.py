@@ -63,7 +63,7 @@ def test_result_contract(method: Any, kind: str) -> None:
     release = released(kind)
     result = run(method, release)
     assert 0 <= result.value <= 1
-    assert set(result.figures) <= set(result.figure_labels)
+    assert all(type(method).figure(figure.name) and figure.label for figure in result.figures.held)
     assert result.interval is not None or result.no_interval
     assert all(type(method).safe_direction(name) for name in ("value", *result.figures))
     assert result.settings == method.shown_settings()
@@ -104,7 +104,7 @@ def test_french_and_charts(method: Any) -> None:
     result = run(method, released())
     french = _catalogue("fr")
     reasons = () if result.interval is not None else (result.no_interval,)
-    texts = (result.title, result.value_label, *reasons, *result.figure_labels.values())
+    texts = (result.title, result.value_label, *reasons, *(figure.label for figure in result.figures.held))
     for text in (*texts, *(n.text for n in result.notes)):
         assert text in french, text
     drawn = [json.dumps(result.plot(language).to_dict()) for language in ("en", "fr")]

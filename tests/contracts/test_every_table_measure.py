@@ -13,7 +13,8 @@ from tests.contracts.table_cases import EXAMPLES, SECRET
 
 import flou
 from flou.engine import native
-from flou.engine.method import RiskMeasure, Utility
+from flou.engine.method import RiskMeasure
+from flou.engine.utility import Utility
 from flou.engine.words import _catalogue
 from flou.risk.table.primary_rule import PrimaryRule
 
@@ -57,8 +58,8 @@ def found(method: Any, table: flou.Table, release: flou.Release) -> Any:
 def test_result_contract(method: Any, kind: str) -> None:
     table, release = tables(kind)
     result = found(method, table, release)
-    assert 0 <= result.value <= 1 or result.value_kind == "score"
-    assert set(result.figures) <= set(result.figure_labels)
+    assert 0 <= result.value <= 1 or result.headline.unit == "number"
+    assert all(type(method).figure(figure.name) and figure.label for figure in result.figures.held)
     assert result.interval is not None or result.no_interval
     assert all(type(method).safe_direction(name) for name in ("value", *result.figures))
     assert result.settings == method.shown_settings()
@@ -107,7 +108,12 @@ def test_sets_of_tables(method: Any) -> None:
 def test_french_and_charts(method: Any) -> None:
     result = found(method, *tables())
     french = _catalogue("fr")
-    for text in (result.title, result.value_label, *result.figure_labels.values(), *(n.text for n in result.notes)):
+    for text in (
+        result.title,
+        result.value_label,
+        *(figure.label for figure in result.figures.held),
+        *(n.text for n in result.notes),
+    ):
         assert text in french, text
     drawn = [json.dumps(result.plot(language).to_dict()) for language in ("en", "fr")]
     assert drawn[0] != drawn[1]

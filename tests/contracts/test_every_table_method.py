@@ -29,8 +29,9 @@ from tests.contracts.table_cases import (
 import flou
 from flou.engine import registry
 from flou.engine.attack import Attack
-from flou.engine.method import Method, Protection, RiskMeasure, Utility
+from flou.engine.method import Method, Protection, RiskMeasure
 from flou.engine.plan_schema import method_schema
+from flou.engine.utility import Utility
 
 ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]
 PROTECTIONS = [p for p in ALL if isinstance(p.values[0], Protection)]

@@ -24,10 +24,13 @@ from flou.cli.main import main
 from flou.engine import registry
 from flou.engine.attack import Attack
 from flou.engine.comparison import ComparisonResult
+from flou.engine.figure import Figure
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Protection, RiskMeasure, Utility
+from flou.engine.method import Protection, RiskMeasure
 from flou.engine.note import Note
 from flou.engine.release import Change, Outcome
+from flou.engine.risk_figure import SHARE
+from flou.engine.utility import Utility
 
 #: Stands in every word that a made-up method says; the figures are no others.
 MARK, FIGURES = "xyzzy", ("0.6180", "61.8", "6180")
@@ -37,13 +40,14 @@ class MadeUpMeasure(RiskMeasure):
     """A measure of xyzzy."""
 
     title: ClassVar[str] = "xyzzy measured"
+    headline: ClassVar[Figure] = Figure("value", "xyzzy risk", "share", SHARE)
     limit: str = Field("xyzzy-limit", description="a setting")
 
     def _measure(self, data: Any, against: Any, counts: Any) -> Any:
         found = flou.risk.KAnonymity(k=2, missing="category")._measure(data, against, counts)
         return replace(
-            found, method=self.name(), title=self.title, settings=self.shown_settings(), value=0.6180,
-            value_label="xyzzy risk", figures={}, figure_labels={}, notes=(Note("xyzzy is measured"),),
+            found, method=self.name(), title=self.title, settings=self.shown_settings(), notes=(Note("xyzzy is measured"),),
+            **self.described({"value": 0.6180, "figures": {"undeclared": 6180}}),
         )  # fmt: skip
 
 
@@ -85,7 +89,7 @@ class MadeUpComparison(Utility):
 
     def _compare(self, original: Any, released: Any, owners: Any) -> ComparisonResult:
         return self._result(
-            original, owners, value=0.6180, value_label="xyzzy lost", notes=(Note("xyzzy was compared"),)
+            original, owners, value=self.called("value", "xyzzy lost", 0.6180), notes=(Note("xyzzy was compared"),)
         )
 
 

@@ -13,7 +13,8 @@ from tests.contracts.cases import EXAMPLES, SPARK, native
 
 import flou
 from flou.engine import registry
-from flou.engine.method import Method, Protection, RiskMeasure, Utility
+from flou.engine.method import Method, Protection, RiskMeasure
+from flou.engine.utility import Utility
 
 SECRET = flou.Secret(bytes(range(32)))
 KEYS = ["region", "sex"]

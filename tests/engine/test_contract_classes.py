@@ -15,12 +15,13 @@ from flou.engine import registry
 from flou.engine.attack import Attack, wilson
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Protection, Utility
+from flou.engine.method import Protection
 from flou.engine.note import Note
 from flou.engine.owners import Owners
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.engine.result import Result
+from flou.engine.utility import Utility
 
 
 class GuessMode(Attack):
@@ -100,7 +101,7 @@ class CountLost(Utility):
     def _compare(self, original: flou.Microdata, released: flou.Microdata, owners: Owners) -> Result:
         lost = original.n_records - released.n_records
         return Result(
-            method="count_lost", title="lost", settings={}, value=lost / original.n_records, value_label="share lost",
+            method="count_lost", title="lost", settings={}, headline=self.headline.with_value(lost / original.n_records),
             measured_on="release", test_only=released.marks.test_only,
         )  # fmt: skip
 

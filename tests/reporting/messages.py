@@ -35,10 +35,10 @@ def _texts(node: ast.AST) -> set[str]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in _CALLS and node.args:
             out |= _strings(node.args[0])
-        if name == "Shown":
+        if name in ("Shown", "Figure", "called", "public") and len(node.args) > 1:
             out |= _strings(node.args[1])
         for keyword in node.keywords:
-            if keyword.arg in _LABELS | {"figure_labels", "titles", "flag_names"}:
+            if keyword.arg in _LABELS | {"absent", "titles", "flag_names"}:
                 out |= _strings(keyword.value)
     if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "title" and node.value is not None:
         out |= _strings(node.value)

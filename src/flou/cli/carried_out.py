@@ -83,7 +83,7 @@ def show_done(done: Done) -> None:
     for result in done.results:
         settings = settings_text(result.measured_with)
         head = f"{result.method}{f' ({settings})' if settings else ''} on the {result.measured_on}"
-        screen.print(f"{head}:\n  {figure_text(result.headline)} {result.value_label}")
+        screen.print(f"{head}:\n  {figure_text(result.headline.read)} {result.headline.label}")
 
 
 def _size(done: Done) -> str:

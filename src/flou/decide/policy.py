@@ -27,7 +27,6 @@ from flou.engine.note import Note
 from flou.engine.parameters import Parameters
 from flou.engine.release import Release
 from flou.engine.result import Result, RiskResult
-from flou.engine.values import Proportion
 from flou.risk.table.inference_result import InferenceResult
 from flou.risk.table.rule_result import RuleResult
 
@@ -165,38 +164,37 @@ class Policy(Parameters):
             raise PlanError(
                 f"The policy asks for the figure {rule.figure!r} of {rule.method}.{did_you_mean(rule.figure, known)}"
             ) from None
-        bounds = rule.at_most or rule.at_least
+        bounds, value = rule.at_most or rule.at_least, figure.value
         assert bounds is not None
-        label = result.value_label if rule.figure == "value" else result.figure_labels.get(rule.figure, rule.figure)
         values: dict[str, object] = {
             "method": result.title,
             "settings": result.measured_with,
-            "figure": label,
+            "figure": figure.label,
             "where": " in the sample's frame" if result.measured_on == "frame" else "",
-            "value": _read(rule, result, figure),
+            "value": figure.read,
             "sign": "≤" if rule.at_most else "≥",
-            "bound": _read(rule, result, bounds.release),
+            "bound": figure.with_value(bounds.release).read,
         }
         text = "{method} ({settings}): {figure}{where} must be {sign} {bound} for release"
         asked = Note(text, values, method=rule.method)
-        if isinstance(figure, str | None) or figure != figure:
+        if isinstance(value, str | None) or value != value:
             return Reason(
                 Decision.WITHHOLD,
                 Note("{method} ({settings}): {figure}{where} has no value that a rule could judge", values),
                 asked,
                 rule.why,
             )
-        decision = rule.decide(float(figure))
+        decision = rule.decide(float(value))
         if decision is Decision.RELEASE:
             text = "{method} ({settings}): {figure}{where}: {value}, within the bound for release ({sign} {bound})"
         elif decision is Decision.REVIEW:
-            values["review"] = _read(rule, result, bounds.review)
+            values["review"] = figure.with_value(bounds.review).read
             text = (
                 "{method} ({settings}): {figure}{where}: {value}, past the bound for release ({sign} {bound}) "
                 "but within that for review ({sign} {review})"
             )
         else:
-            values["last"] = _read(rule, result, bounds.release if bounds.review is None else bounds.review)
+            values["last"] = figure.with_value(bounds.release if bounds.review is None else bounds.review).read
             text = "{method} ({settings}): {figure}{where}: {value}, past every bound ({sign} {last})"
         return Reason(decision, Note(text, values), asked, rule.why)
 
@@ -231,10 +229,3 @@ def _is_audited(table: Table) -> bool:
         return False
     # an audit of another pattern proves nothing of this one
     return audit.hidden is None or np.array_equal(audit.hidden, suppression.hidden)
-
-
-def _read(rule: Rule, result: Result, figure: object) -> object:
-    """Shares are read as percentages, other figures as they are."""
-    held = result.figures.get(rule.figure)
-    is_share = isinstance(held, Proportion) or (rule.figure == "value" and result.value_kind == "share")
-    return Proportion(figure) if is_share and isinstance(figure, int | float) else figure

@@ -83,7 +83,7 @@ class Rule(Parameters):
         found = self._found
         safe = found.safe_direction(self.figure)
         if safe is None:
-            known = [name for name in found.safe if "*" not in name]
+            known = [f.name for f in (found.headline, *found.figures) if f.safe is not None and "*" not in f.name]
             raise ParameterError(
                 f"{self.method} has no figure {self.figure!r} that a rule can judge.{did_you_mean(self.figure, known)}"
             )
@@ -154,7 +154,7 @@ class Rule(Parameters):
         """Whether the figure measures a risk, and the rule asks for more than the worst files give."""
         found, figure, bounds = self._found, self._found.risk_figure(self.figure), self.at_most or self.at_least
         assert bounds is not None
-        if figure is None or (self.figure == "value" and result.value_kind != "share"):
+        if figure is None or (self.figure == "value" and result.headline.unit != "share"):
             return False
         if issubclass(found, RiskMeasure) and self.figure in found.flag_figures and found.flags_nobody(result.settings):
             return False

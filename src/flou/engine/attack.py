@@ -11,7 +11,6 @@ have no rate, no control and no baseline.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -20,11 +19,12 @@ from numpy.typing import NDArray
 
 from flou.engine import native, registry
 from flou.engine.errors import DataError
+from flou.engine.figure import Figure, FigureValue
 from flou.engine.method import Method
 from flou.engine.owners import Owners
 from flou.engine.randomness import Draws
 from flou.engine.result import Interval, Result
-from flou.engine.risk_figure import SHARE, Safe, count_of
+from flou.engine.risk_figure import SHARE, count_of
 from flou.engine.secret import Secret
 
 
@@ -58,10 +58,16 @@ class Attack(Method):
     """A subclass implements `_known`, `_guess`, `_score` and `_baseline`."""
 
     stage: ClassVar[registry.Stage] = "attack"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        "value": SHARE, "rate": SHARE, "n_successes": count_of("n_attempts"), "lift": "low",
-        "n_attempts": "either", "control": "either", "baseline": "either", "lift_over": "either",
-    }  # fmt: skip
+    headline: ClassVar[Figure] = Figure("value", "share of people about whom the intruder is right", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("rate", "share of people about whom the intruder is right", "share", SHARE),
+        Figure("n_attempts", "people who were tried", "count"),
+        Figure("n_successes", "people about whom he is right", "count", count_of("n_attempts")),
+        Figure("baseline", "share right without the release", "share"),
+        Figure("control", "share right about people who are not in it", "share"),
+        Figure("lift_over", "what the lift is over", "text"),
+        Figure("lift", "how much further, as a share of what was left to find", "share", "low"),
+    )
     #: What an attack on tables is scored by: the tables as they were made, or the records that they were made of.
     scored_by: ClassVar[Literal["tables", "records"]] = "tables"
 
@@ -86,7 +92,7 @@ class Attack(Method):
         main = self._attempt(published, people, owners, draw)
         guesses = self._baseline(published, self._known(people), draw)
         naive = _rate(self._score(guesses, people, owners))
-        figures: dict[str, bool | int | float | str | None] = {
+        figures: dict[str, FigureValue] = {
             "rate": main.value, "n_attempts": main.n_attempts, "n_successes": main.n_successes,
             "baseline": naive.value,
         }  # fmt: skip
@@ -101,10 +107,8 @@ class Attack(Method):
             method=self.name(),
             title=self.title or type(self).__name__,
             settings=self.shown_settings(),
-            value=main.value,
-            value_label="share of people about whom the intruder is right",
+            **self.described({"value": main.value, "figures": figures}),
             interval=main.interval,
-            figures=figures,
             measured_on="release",
             test_only=source.test_only or published.marks.test_only,
         )

@@ -15,15 +15,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from flou.engine import native, registry
-from flou.engine.comparison import ComparisonResult
 from flou.engine.data import Data, DataKind, data_kind, has_several_rows
 from flou.engine.errors import DataError, ParameterError, did_you_mean
-from flou.engine.owners import Owners
+from flou.engine.figure import Audience, Figure, FigureValue, declared, with_values
 from flou.engine.parameters import Parameters, as_tuple, is_secret
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release
-from flou.engine.result import MeasuredOn, Result, RiskResult
-from flou.engine.risk_figure import SHARE, RiskFigure, Safe, Vacuous, Way, asks_nothing, count_of, declared
+from flou.engine.result import MeasuredOn, RiskResult
+from flou.engine.risk_figure import SHARE, RiskFigure, Vacuous, Way, asks_nothing
 from flou.engine.secret import Secret
 from flou.engine.sense import STRICT, Missing
 from flou.engine.series import Series
@@ -43,9 +42,10 @@ class Method(Parameters):
     #: Short name for people, in English; translated by the report.
     title: ClassVar[str] = ""
     #: Who may see its results: nothing of a method stands on a public page unless its own class says so.
-    audience: ClassVar[Literal["public", "internal"]] = "internal"
-    #: The safe direction of each figure, in which alone a rule can bound it, or a `RiskFigure`; `*` is any ending.
-    safe: ClassVar[Mapping[str, Safe]] = {}
+    audience: ClassVar[Audience] = "internal"
+    #: What its results find, in one figure, and in others; a rule of a policy can bound these alone.
+    headline: ClassVar[Figure] = Figure("value", "value", safe=None)
+    figures: ClassVar[tuple[Figure, ...]] = ()
     #: Parameters that name a file to read, which is found beside the plan.
     reads: ClassVar[tuple[str, ...]] = ()
     #: Kinds of data it accepts.
@@ -61,14 +61,35 @@ class Method(Parameters):
         return registry.method_name(cls.__name__)
 
     @classmethod
+    def figure(cls, name: str) -> Figure | None:
+        """What it declares of the headline, `value`, or of one of its figures."""
+        return declared((cls.headline, *cls.figures), name)
+
+    @classmethod
+    def called(cls, name: str, label: str, value: FigureValue) -> Figure:
+        """A figure of a result whose label depends on the parameters or the data."""
+        return replace(cls.figure(name) or Figure(name, safe=None), name=name, label=label).with_value(value)
+
+    @classmethod
     def safe_direction(cls, figure: str) -> Way | None:
-        """Direction in which a figure is safe; None if the method does not declare the figure."""
-        return found.way if isinstance(found := declared(cls.safe, figure), RiskFigure) else found
+        """Direction in which a figure is safe; None if no rule can judge it."""
+        safe = None if (found := cls.figure(figure)) is None else found.safe
+        return safe.way if isinstance(safe, RiskFigure) else safe
 
     @classmethod
     def risk_figure(cls, figure: str) -> RiskFigure | None:
         """What is known of a figure that measures risk; None where no bound on it counts as a rule on the risk."""
-        return found if isinstance(found := declared(cls.safe, figure), RiskFigure) else None
+        safe = None if (found := cls.figure(figure)) is None else found.safe
+        return safe if isinstance(safe, RiskFigure) else None
+
+    def described(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """What a result is made of, its `value` and `figures` with all that the class says of them."""
+        value = found["value"]
+        return {
+            **{name: held for name, held in found.items() if name != "value"},
+            "headline": value if isinstance(value, Figure) else self.headline.with_value(value),
+            "figures": with_values(self.figures, found.get("figures", {})),
+        }
 
     @classmethod
     def from_table(cls, table: dict[str, Any], stage: registry.Stage | None = None) -> Method:
@@ -124,10 +145,7 @@ class RiskMeasure(Method):
     """How exposed the records are. A subclass implements `_measure`."""
 
     stage: ClassVar[registry.Stage] = "measure"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        "value": SHARE, "highest": SHARE, "expected": count_of("n_records"), "n_at_risk": count_of("n_records"),
-        "n_keys_at_risk": count_of("n_keys"), "n_records": "either", "n_keys": "either", "n_columns": "either",
-    }  # fmt: skip
+    headline: ClassVar[Figure] = Figure("value", "share at risk", "share", SHARE)
 
     def measure(self, data: Any, *, against: Any = None, counts: Any = None, as_release: bool = False) -> RiskResult:
         """Measure on microdata or a release; `against` and `counts` only where the method says so.
@@ -214,7 +232,7 @@ class RiskMeasure(Method):
             measured_on=measured_on(data),
             test_only=data.marks.test_only,
             data=data,
-            **found,
+            **self.described(found),
         )
 
 
@@ -314,37 +332,3 @@ class Protection(Method):
     def _protect(self, data: Any, draw: Draws) -> Outcome:
         """The protected data, what changed, and what is promised about them."""
         raise NotImplementedError
-
-
-class Utility(Method):
-    """What the analyst loses. A subclass implements `_compare`, which sees the release as published."""
-
-    stage: ClassVar[registry.Stage] = "compare"
-    #: A rule may limit the loss, or require one: small losses keep utility, large ones protect.
-    safe: ClassVar[Mapping[str, Safe]] = {"*": "either"}
-
-    def compare(self, original: Any, release: Any) -> Result:
-        """Compare a release with the original it was made from."""
-        truth, released = self._accept(original), self._accept(release)
-        with native.engine_errors():
-            return self._compare(truth, released.public(), Owners(released))
-
-    def _compare(self, original: Any, released: Any, owners: Owners) -> Result:
-        """The comparison; `owners.ids` says which unit of the original each published row belongs to."""
-        raise NotImplementedError
-
-    def _result(self, original: Any, owners: Owners, **found: Any) -> ComparisonResult:
-        """A result with what every comparison says in the same way."""
-        data = owners.released
-        return ComparisonResult(
-            method=self.name(),
-            title=self.title,
-            settings=self.shown_settings(),
-            measured_on="release" if data.released else "original",
-            test_only=data.marks.test_only,
-            no_interval="the two files are compared as they are: nothing is estimated",
-            data=data,
-            schema=original.schema,
-            native_kind=data.native_kind,
-            **found,
-        )

@@ -18,7 +18,7 @@ from flou.engine.data import data_kind
 from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.former import FormerRelease
-from flou.engine.method import Method, Protection, RiskMeasure, Utility
+from flou.engine.method import Method, Protection, RiskMeasure
 from flou.engine.native import require_engine
 from flou.engine.output import Formulas, checked_path, require_formulas
 from flou.engine.parsing import Unparsable, parsed_toml
@@ -32,6 +32,7 @@ from flou.engine.series import NO_SERIES, Series
 from flou.engine.steps import carry_out
 from flou.engine.table_steps import carry_out_tables
 from flou.engine.tabulation import RecordKeys, Tabulation, read_tabulations, tabulations
+from flou.engine.utility import Utility
 from flou.engine.words import LANGUAGES
 
 M = TypeVar("M", bound=Method)

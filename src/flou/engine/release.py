@@ -12,9 +12,10 @@ from flou.engine import native
 from flou.engine.comparison import ComparisonResult
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError
+from flou.engine.figure import FigureValue
 from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.note import Note
-from flou.engine.result import Figure, Result
+from flou.engine.result import Result
 from flou.engine.secret import Origin
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Outcome:
     #: What the step promises about its output; each is proven at once and again at the end of the plan.
     guarantees: tuple[Guarantee, ...] = ()
     changes: tuple[Change, ...] = ()
-    figures: Mapping[str, Figure] = field(default_factory=dict)
+    figures: Mapping[str, FigureValue] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     #: What else the step can show: frames, levels, a drawing; for the eyes of those who protect, never written.
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +59,7 @@ class Step:
     n_records_before: int
     n_records_after: int
     changes: tuple[Change, ...]
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, FigureValue]
     notes: tuple[Note, ...]
     #: Whether the step drew at random.
     random: bool

@@ -7,7 +7,7 @@ figures per record are computed on first access.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from html import escape
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from flou.engine import native
 from flou.engine.charts import Look
 from flou.engine.errors import LazyInputError
+from flou.engine.figure import Figure, Figures
 from flou.engine.note import Note
 from flou.engine.sense import Missing
-from flou.engine.values import Proportion, figure_text, settings_text
+from flou.engine.values import figure_text, settings_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from flou.engine.data import Data
     from flou.engine.keys import KeyTable
 
-Figure = bool | int | float | str | None
 #: The file as it came, as it would be published, or as it was before a sample was drawn from it.
 MeasuredOn = Literal["original", "release", "frame"]
 Array = NDArray[Any]
@@ -60,14 +60,11 @@ class Result:
     method: str
     title: str
     settings: dict[str, Any]
-    value: float
-    value_label: str
-    #: How the value is read: a share as a percentage, a count or a score as a number.
-    value_kind: Literal["share", "count", "score"] = "share"
+    #: What it found, in one figure.
+    headline: Figure
     interval: Interval | None = None
     no_interval: str = ""
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    figure_labels: Mapping[str, str] = field(default_factory=dict)
+    figures: Figures = field(default_factory=Figures)
     notes: tuple[Note, ...] = ()
     measured_on: MeasuredOn
     #: The sense in which undetermined keys were counted, where the method counts keys.
@@ -84,13 +81,26 @@ class Result:
         )
 
     @property
+    def value(self) -> float:
+        """The headline."""
+        assert isinstance(self.headline.value, int | float)
+        return self.headline.value
+
+    @property
+    def value_label(self) -> str:
+        """What the headline is called."""
+        return self.headline.label
+
+    @property
     def measured_with(self) -> dict[str, Any]:
         """The settings, with the sense that was taken where none was given."""
         return self.settings if self.sense is None else {**self.settings, "missing": self.sense}
 
     def figure(self, name: str) -> Figure:
-        """The headline value or one of the method's own figures, by name."""
-        return self.value if name == "value" else self.figures[name]
+        """The headline or one of the method's own figures, by name."""
+        if name != "value" and name not in self.figures:
+            raise KeyError(name)
+        return self.headline if name == "value" else self.figures.of(name)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the per-record and per-key detail, as plain values."""
@@ -114,17 +124,12 @@ class Result:
         return pl.DataFrame({"figure": [n for n, _ in rows], "value": [None if v is None else str(v) for _, v in rows]})
 
     def _rows(self) -> list[tuple[str, str]]:
-        rows = [(self.value_label, figure_text(self.headline))]
+        rows = [(self.headline.label, figure_text(self.headline.read))]
         if self.interval is not None:
             ends = (self.interval.low, self.interval.high)
-            shown = [figure_text(Proportion(x) if self.value_kind == "share" else x) for x in ends]
+            shown = [figure_text(self.headline.with_value(x).read) for x in ends]
             rows.append((f"{round(100 * self.interval.level)}% interval", " to ".join(shown)))
-        return rows + [(self.figure_labels.get(n, n), figure_text(v)) for n, v in self.figures.items()]
-
-    @property
-    def headline(self) -> float:
-        """The value in the form in which it is read."""
-        return Proportion(self.value) if self.value_kind == "share" else self.value
+        return rows + [(figure.label, figure_text(figure.read)) for figure in self.figures.held]
 
     @property
     def _heading(self) -> str:

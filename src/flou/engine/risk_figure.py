@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 #: Direction in which a figure is safe; "either" if it does not measure risk, such as a number of records.
@@ -46,11 +45,6 @@ Safe = Way | RiskFigure
 def count_of(units: str) -> RiskFigure:
     """A number of units that are at risk; at worst all of them."""
     return RiskFigure("low", 0.5, units)
-
-
-def declared(figures: Mapping[str, Safe], figure: str) -> Safe | None:
-    """What a method declares of a figure; `*` at the end of a name stands for any ending."""
-    return next((found for name, found in figures.items() if fnmatchcase(figure, name)), None)
 
 
 #: Where a parameter asks for nothing: up to a value, or from it on; "<" and ">" leave the value itself out.

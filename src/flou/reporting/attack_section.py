@@ -17,7 +17,7 @@ from typing import Any
 from flou.attack.table.bounds_result import BoundsResult
 from flou.engine.charts import to_svg
 from flou.engine.comparison import ComparisonResult
-from flou.engine.result import Figure, Result
+from flou.engine.result import Result
 from flou.engine.values import Proportion
 from flou.reporting.risk_section import RiskSection, is_measure
 
@@ -42,11 +42,8 @@ class AttackSection(RiskSection):
         """Label and value of the headline and of each figure of an attack that guesses; internal only."""
         if self.public:
             return []
-        figures: list[tuple[str, Figure]] = [(result.value_label, result.headline)]
-        figures += [
-            (result.figure_labels.get(name, name), value) for name, value in result.figures.items() if value is not None
-        ]
-        return [(self.words(label), self._told(value)) for label, value in figures]
+        figures = (result.headline, *result.figures.held)
+        return [(self.words(f.label), self._told(f.read)) for f in figures if f.value is not None]
 
     def _told(self, value: Any) -> str:
         if isinstance(value, Proportion):
@@ -81,8 +78,8 @@ class AttackSection(RiskSection):
     def proof_figures(self, result: BoundsResult) -> Iterator[tuple[str, str]]:
         """Label and value of the headline and of each figure; internal only."""
         yield self.words(result.value_label), self.words.share(result.value)
-        for name, value in result.figures.items():
-            yield self.words(result.figure_labels[name]), self._number(value)
+        for figure in result.figures.held:
+            yield self.words(figure.label), self._number(figure.value)
 
     def proof_findings(self, result: BoundsResult) -> tuple[list[str], list[list[str]], int] | None:
         """The first disclosed cells: who computes what; and how many more there are. Internal only."""

@@ -10,8 +10,9 @@ from typing import Any
 
 from flou.engine import registry
 from flou.engine.charts import to_svg
+from flou.engine.figure import Figure
 from flou.engine.parameters import HIDDEN
-from flou.engine.result import Figure, Result, RiskResult
+from flou.engine.result import Result, RiskResult
 from flou.engine.sense import MISSING
 from flou.engine.values import Proportion
 from flou.reporting.charts import senses_chart
@@ -23,11 +24,6 @@ from flou.risk.table.rule_result import RuleResult
 
 #: Keys shown in the internal list of the most exposed.
 _N_KEYS_SHOWN = 10
-#: Figures of tables that follow from the mechanism and the prior; others were counted in the true table. The share that
-#: is published as zero, times the headline, would be that of the true zeros: readers can count what is published.
-_EXPECTED = ("worst", "group", "equal")
-#: Figures that tell how large the population of a sample is.
-_SIZES = ("population", "sampling_fraction")
 #: Captions of the charts: the file as it came, the one a sample was drawn from, the release.
 _WHEN = ("Before protection", "Before the sample was drawn", "After protection")
 
@@ -111,44 +107,30 @@ class RiskSection(TableSection):
         """Label of each figure of a measure, and its value in each file that was measured."""
         words, shown = self.words, pair.any
         results = [result for _, result in pair.each]
-        yield words(shown.value_label), [self._headline(r) for r in results]
+        yield words(shown.headline.label), [self._headline(r) for r in results]
         if shown.interval is not None:
             yield words("95% interval"), [self._interval(r) for r in results]
-        for name in shown.figures:
-            if self.public and not self._may_be_shown(shown, name):
-                continue
-            yield words(shown.figure_labels.get(name, name)), [self._figure(r, name) for r in results]
+        for figure in shown.figures.held:
+            if not self.public or self._is_public(figure):
+                yield words(figure.label), [self._figure(r, figure.name) for r in results]
 
-    def _may_be_shown(self, result: Result, name: str) -> bool:
-        """Whether a figure is for the public: counts and shares of records, which are masked when they are small.
-
-        A highest risk of 1 is a class of one, and an expected number is a count under another name. Of tables it is
-        what follows from the mechanism and the prior: what was counted in the true table tells how many cells moved.
-        """
-        held = result.figures[name]
-        if name in _SIZES:
-            return False
-        if speaks_of_tables(result):
-            return isinstance(held, Proportion) and name in _EXPECTED
-        if isinstance(held, Proportion):
-            return not name.startswith("contribution_")
-        if held is None:
-            return result.method == "attack_map"  # not measured, which the public may know
-        return isinstance(held, int) and not isinstance(held, bool)
+    def _is_public(self, figure: Figure) -> bool:
+        """Whether the public reads of a figure; one without a value tells it something only where it says what."""
+        return figure.audience == "public" and (figure.value is not None or figure.absent != Figure.absent)
 
     def _is_closed_frame(self, result: Result | None) -> bool:
         """Whether a figure is of the file that a sample was drawn from: its size over that of the sample is secret."""
         return self.public and result is not None and result.measured_on == "frame"
 
-    def _frame_figure(self, result: Result, value: Figure, name: str = "") -> str:
+    def _frame_figure(self, result: Result, figure: Figure) -> str:
         """For the public: shares that stand for many records, and that a smallest frequency meets what was asked for.
 
         A count of the frame, or a bound on a share of its records, tells the size of the frame.
         """
-        k, n = result.settings.get(name), result.figures.get("n_records")
+        value, k, n = figure.read, result.settings.get(figure.name), result.figures.get("n_records")
         if isinstance(value, Proportion) and isinstance(n, int) and not 0 < value * n < self.min_count:
             return self.words.share(value)
-        if name in ("k", "l") and isinstance(k, int) and isinstance(value, int) and value >= k:
+        if figure.unit == "smallest" and isinstance(k, int) and isinstance(value, int) and value >= k:
             return f"≥ {self.words.number(k)}"
         return self.words(HIDDEN)
 
@@ -157,7 +139,7 @@ class RiskSection(TableSection):
             return "–"
         if self._is_closed_frame(result):
             return self._frame_figure(result, result.headline)
-        return self._share_of(result, result.value) if result.value_kind == "share" else self.words.number(result.value)
+        return self._shown(result, result.headline)
 
     def _share_of(self, result: Result, share: float) -> str:
         """A share of records, hidden in the public version when it stands for few of them."""
@@ -171,19 +153,23 @@ class RiskSection(TableSection):
             return "–"
         if self._is_closed_frame(result):
             return self.words(HIDDEN)
-        show = self.words.share if result.value_kind == "share" else self.words.number
+        show = self.words.share if result.headline.unit == "share" else self.words.number
         return f"{show(result.interval.low)} – {show(result.interval.high)}"
 
     def _figure(self, result: Result | None, name: str) -> str:
-        value = None if result is None else result.figures.get(name)
-        if value is None:
-            unmeasured = result is not None and result.method == "attack_map"
-            return self.words("not measured") if unmeasured else "–"
-        if result is not None and self._is_closed_frame(result):
-            return self._frame_figure(result, value, name)
-        if name in ("k", "l") and result is not None and isinstance(value, int):
-            return self.smallest(value, result.settings, name)
-        if isinstance(value, Proportion) and result is not None:
+        if result is None or name not in result.figures:
+            return "–"
+        figure = result.figures.of(name)
+        if figure.value is None:
+            return self.words(figure.absent)
+        return self._frame_figure(result, figure) if self._is_closed_frame(result) else self._shown(result, figure)
+
+    def _shown(self, result: Result, figure: Figure) -> str:
+        """A figure as this audience reads it."""
+        value = figure.read
+        if figure.unit == "smallest" and isinstance(value, int):
+            return self.smallest(value, result.settings, figure.name)
+        if isinstance(value, Proportion):
             return self._share_of(result, value)
         if isinstance(value, int) and not isinstance(value, bool):
             return self.count(value)

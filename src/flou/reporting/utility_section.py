@@ -13,12 +13,9 @@ from typing import Any
 
 from flou.engine.charts import to_svg
 from flou.engine.comparison import MOST_LINES, ComparisonResult, Detail, Shown, number_text
-from flou.engine.result import Figure
+from flou.engine.figure import Figure
 from flou.engine.values import Proportion
 from flou.reporting.table_section import TableSection, speaks_of_tables
-
-#: Figures that count records; others count columns or coefficients, which are no secret.
-_RECORDS = ("n_released", "n_incomplete")
 
 #: Figures of tables that follow from the mechanism, and what the public is told that they are.
 _EXPECTED = {
@@ -46,28 +43,25 @@ class UtilitySection(TableSection):
         if self.public and self.tables:
             yield from self._expected_figures(result)
             return
-        yield self.words(result.value_label), self._shown_figure(result.headline)
-        for name, value in result.figures.items():
-            if self.public and name.endswith("_original"):
-                continue
-            few = self.public and name in _RECORDS and isinstance(value, int)
-            shown = self.count(int(value)) if few else self._shown_figure(value)  # type: ignore[arg-type]
-            yield self.words(result.figure_labels.get(name, name)), shown
+        for figure in (result.headline, *result.figures.held):
+            if not self.public or figure.audience == "public":
+                yield self.words(figure.label), self._shown_figure(figure)
 
     def _expected_figures(self, result: ComparisonResult) -> Iterator[tuple[str, str]]:
         """Of tables and for the public: what follows from the mechanism, with the name of the figure."""
         label = self.words(result.value_label)
         for name, text in _EXPECTED.items():
             if name in result.figures:
-                yield self.words(text, figure=label), self._shown_figure(result.figures[name])
+                yield self.words(text, figure=label), self._shown_figure(result.figures.of(name))
 
-    def _shown_figure(self, value: Figure) -> str:
+    def _shown_figure(self, figure: Figure) -> str:
+        value = figure.read
         if value is None:
-            return "–"
+            return self.words(figure.absent)
         if isinstance(value, Proportion):
             return self.words.share(value)
         if isinstance(value, int) and not isinstance(value, bool):
-            return self.words.number(value)
+            return self.count(value) if figure.unit == "count" else self.words.number(value)
         return number_text(value, "number", self.words) if isinstance(value, float) else str(value)
 
     def comparison_notes(self, result: ComparisonResult) -> list[str]:

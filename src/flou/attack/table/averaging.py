@@ -12,7 +12,7 @@ reconstruction does, nor does it use what the intruder knows of people; it says 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -37,12 +37,11 @@ from flou.engine import native
 from flou.engine.attack import Attack, wilson
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
+from flou.engine.figure import Figure, FigureValue
 from flou.engine.method import measured_on
 from flou.engine.note import Note
-from flou.engine.result import Figure
-from flou.engine.risk_figure import Safe
+from flou.engine.risk_figure import SHARE
 from flou.engine.secret import Secret
-from flou.engine.values import Proportion
 
 Using = Literal["parts", "repeats"]
 #: Counts up to this are called small.
@@ -59,17 +58,21 @@ class Averaging(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "averaging of repeated figures"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **Attack.safe,
-        "n_cells": "either",
-        "n_right": "low",
-        "n_small": "either",
-        "small": "low",
-        "baseline_small": "low",
-        "mean_estimates": "low",
-        "error_before": "high",
-        "error_after": "high",
-    }
+    headline: ClassVar[Figure] = Figure("value", "share of cells whose true count is hit by averaging", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("n_cells", "cells that somebody is in", "count"),
+        Figure("n_right", "cells whose true count is hit", "count", "low"),
+        Figure("baseline", "share hit by the single figure", "share"),
+        Figure("lift_over", "what the lift is over", "text"),
+        Figure("lift", "lift: share hit of those that the single figure misses", "number", "low"),
+        Figure("n_small", "cells of 1 to 4", "count"),
+        Figure("small", "share of cells of 1 to 4 that is hit by averaging", "share", "low"),
+        Figure("baseline_small", "share of cells of 1 to 4 that is hit by the single figure", "share", "low"),
+        Figure("mean_estimates", "independent estimates a cell, on average", "number", "low"),
+        Figure("error_before", "mean absolute error of the single figure", "number", "high"),
+        Figure("error_after", "mean absolute error after averaging", "number", "high"),
+        Figure("control", "share hit of the counts of other people", "share"),
+    )
     reference: ClassVar[str] = "asghar2020"
 
     using: Using = Field(
@@ -114,24 +117,8 @@ class Averaging(Attack):
             method=self.name(),
             title=self.title,
             settings=self.shown_settings(),
-            value=n_right / n if n else 0.0,
-            value_label="share of cells whose true count is hit by averaging",
+            **self.described({"value": n_right / n if n else 0.0, "figures": figures}),
             interval=wilson(n_right, n),
-            figures=figures,
-            figure_labels={
-                "n_cells": "cells that somebody is in",
-                "n_right": "cells whose true count is hit",
-                "baseline": "share hit by the single figure",
-                "lift_over": "what the lift is over",
-                "lift": "lift: share hit of those that the single figure misses",
-                "n_small": "cells of 1 to 4",
-                "small": "share of cells of 1 to 4 that is hit by averaging",
-                "baseline_small": "share of cells of 1 to 4 that is hit by the single figure",
-                "mean_estimates": "independent estimates a cell, on average",
-                "error_before": "mean absolute error of the single figure",
-                "error_after": "mean absolute error after averaging",
-                "control": "share hit of the counts of other people",
-            },
             notes=self._notes(published, tables),
             measured_on=measured_on(released),
             test_only=released.marks.test_only,
@@ -197,7 +184,7 @@ _NOTHING: dict[str, list[float]] = {
 }  # fmt: skip
 
 
-def _figures(cells: pl.DataFrame) -> dict[str, Figure]:
+def _figures(cells: pl.DataFrame) -> dict[str, FigureValue]:
     small = cells.filter(pl.col("truth") <= SMALL)
     both = cells.filter((pl.col("guess") >= 0) & (pl.col("first") >= 0))
     rate, before = _share(cells, "right"), _share(cells, "right_before")
@@ -216,8 +203,8 @@ def _figures(cells: pl.DataFrame) -> dict[str, Figure]:
     }
 
 
-def _share(cells: pl.DataFrame, column: str) -> Proportion:
-    return Proportion(_mean(cells[column]))
+def _share(cells: pl.DataFrame, column: str) -> float:
+    return _mean(cells[column])
 
 
 def _mean(series: pl.Series) -> float:

@@ -13,7 +13,6 @@ knows of single cells, unless that is stated (`apriori`). Tables whose shown fig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -31,9 +30,10 @@ from flou.describe.table.unseen_cells import assumed_values, leaves_zeros_open, 
 from flou.engine.attack import Deduction
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
+from flou.engine.figure import Figure
 from flou.engine.method import measured_on
 from flou.engine.note import Note
-from flou.engine.risk_figure import Safe, count_of
+from flou.engine.risk_figure import SHARE, count_of
 from flou.risk.table.bounds.audit import Singletons
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.seen_side import laid_out, seen_sides, seen_table, uncertain
@@ -55,15 +55,15 @@ class CellBounds(Deduction):
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "bounds of suppressed cells"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **Deduction.safe,
-        "n_sensitive": "either",
-        "n_exact": count_of("n_sensitive"),
-        "n_narrow": count_of("n_sensitive"),
-        "n_suppressed": "either",
-        "n_attackers": "either",
-        "n_programs": "either",
-    }
+    headline: ClassVar[Figure] = Figure("value", "share of sensitive cells that somebody can compute", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("n_sensitive", "sensitive cells", "count"),
+        Figure("n_exact", "sensitive cells known exactly", "count", count_of("n_sensitive")),
+        Figure("n_narrow", "sensitive cells known more closely than allowed", "count", count_of("n_sensitive")),
+        Figure("n_suppressed", "suppressed cells", "count"),
+        Figure("n_attackers", "intruders that were tried", "count"),
+        Figure("n_programs", "linear programs", "count"),
+    )
     reference: ClassVar[str] = "fischetti2001"
     reads: ClassVar[tuple[str, ...]] = ("apriori",)
 
@@ -102,25 +102,20 @@ class CellBounds(Deduction):
             method=self.name(),
             title=self.title,
             settings=self.shown_settings(),
-            value=found.n_disclosed / n if n else 0.0,
-            value_label="share of sensitive cells that somebody can compute",
+            **self.described(
+                {
+                    "value": found.n_disclosed / n if n else 0.0,
+                    "figures": {
+                        "n_sensitive": n,
+                        "n_exact": found.n_exact,
+                        "n_narrow": found.n_narrow,
+                        "n_suppressed": len(case.suppressed),
+                        "n_attackers": found.n_attackers,
+                        "n_programs": found.n_programs,
+                    },
+                }
+            ),
             no_interval="what can be computed is proven: nothing is estimated",
-            figures={
-                "n_sensitive": n,
-                "n_exact": found.n_exact,
-                "n_narrow": found.n_narrow,
-                "n_suppressed": len(case.suppressed),
-                "n_attackers": found.n_attackers,
-                "n_programs": found.n_programs,
-            },
-            figure_labels={
-                "n_sensitive": "sensitive cells",
-                "n_exact": "sensitive cells known exactly",
-                "n_narrow": "sensitive cells known more closely than allowed",
-                "n_suppressed": "suppressed cells",
-                "n_attackers": "intruders that were tried",
-                "n_programs": "linear programs",
-            },
             notes=notes,
             measured_on=measured_on(released),
             test_only=released.marks.test_only,

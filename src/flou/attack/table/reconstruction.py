@@ -12,7 +12,7 @@ weighted estimates, of amounts, and tables whose margins were made to add up are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, InstanceOf, WithJsonSchema
@@ -32,10 +32,11 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
+from flou.engine.figure import Figure
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.places import located
 from flou.engine.randomness import Draws
-from flou.engine.risk_figure import Safe
+from flou.engine.risk_figure import SHARE
 from flou.engine.secret import Secret
 
 #: A file of records, or the records themselves, which no plan can hold.
@@ -55,24 +56,30 @@ class Reconstruction(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "reconstruction of records from tables"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **Attack.safe,
-        "multiset": "low",
-        "near": "low",
-        "near_multiset": "low",
-        "prior_alone": "either",
-        "n_people": "either",
-        "n_rebuilt": "either",
-        "n_certain": "low",
-        "all_proven": "high",
-        "n_uniques": "either",
-        "n_unique_hits": "low",
-        "optimal": "either",
-        "precision_top": "low",
-        "converged": "either",
-        "n_blocks": "either",
-        "baseline_*": "either",
-    }
+    headline: ClassVar[Figure] = Figure("value", "share of people whose record is rebuilt", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("baseline", "the same in an independent population", "share"),
+        Figure("lift", "how much further, as a share of what was left to find", "share", "low"),
+        Figure("multiset", "share of people matched one to one", "share", "low"),
+        Figure("baseline_multiset", "matched one to one, in an independent population", "share"),
+        Figure("near", "share of people whose record is rebuilt within the tolerance", "share", "low"),
+        Figure("baseline_near", "within the tolerance, in an independent population", "share"),
+        Figure("near_multiset", "share of people matched one to one within the tolerance", "share", "low"),
+        Figure(
+            "baseline_near_multiset", "matched one to one within the tolerance, in an independent population", "share"
+        ),
+        Figure("prior_alone", "the same from the prior alone, without the tables", "share"),
+        Figure("n_people", "people in the true records", "count"),
+        Figure("n_rebuilt", "people rebuilt", "count"),
+        Figure("n_certain", "people whose record is certain", "count", "low"),
+        Figure("all_proven", "every proof came to its end", "number", "high"),
+        Figure("n_uniques", "people with a record of their own", "count"),
+        Figure("n_unique_hits", "of these rebuilt", "count", "low"),
+        Figure("precision_top", "share of the ten most confident records that exist", "share", "low"),
+        Figure("optimal", "no population is likelier, proven", "number"),
+        Figure("converged", "chances settled down", "number"),
+        Figure("n_blocks", "blocks", "count"),
+    )
     reference: ClassVar[str] = "abado2024"
     reads: ClassVar[tuple[str, ...]] = ("prior",)
     scored_by: ClassVar[Literal["tables", "records"]] = "records"

@@ -24,10 +24,10 @@ from flou.engine import native
 from flou.engine.attack import Rate, lift_over
 from flou.engine.charts import Look
 from flou.engine.errors import DataError
+from flou.engine.figure import Figure, FigureValue, with_values
 from flou.engine.method import measured_on
 from flou.engine.note import Note
-from flou.engine.result import Figure, Result
-from flou.engine.values import Proportion
+from flou.engine.result import Result
 
 if TYPE_CHECKING:
     import altair as alt
@@ -154,21 +154,21 @@ def result_of(
     baseline = by_chance.share(by_chance.exact)
     value = hits.share(hits.exact)
     near = bool(method.tolerance)
-    figures: dict[str, Figure] = {
-        "baseline": Proportion(baseline),
-        "lift": Proportion(lift_over(value, baseline)),
-        "multiset": Proportion(hits.share(hits.exact_pairs)),
-        "baseline_multiset": Proportion(by_chance.share(by_chance.exact_pairs)),
+    figures: dict[str, FigureValue] = {
+        "baseline": baseline,
+        "lift": lift_over(value, baseline),
+        "multiset": hits.share(hits.exact_pairs),
+        "baseline_multiset": by_chance.share(by_chance.exact_pairs),
     }
     if near:
         figures |= {
-            "near": Proportion(hits.share(hits.near)),
-            "baseline_near": Proportion(by_chance.share(by_chance.near)),
-            "near_multiset": Proportion(hits.share(hits.near_pairs)),
-            "baseline_near_multiset": Proportion(by_chance.share(by_chance.near_pairs)),
+            "near": hits.share(hits.near),
+            "baseline_near": by_chance.share(by_chance.near),
+            "near_multiset": hits.share(hits.near_pairs),
+            "baseline_near_multiset": by_chance.share(by_chance.near_pairs),
         }
     figures |= {
-        "prior_alone": Proportion(found.by_prior.share(found.by_prior.exact)),
+        "prior_alone": found.by_prior.share(found.by_prior.exact),
         "n_people": hits.n,
         "n_rebuilt": rebuilt.n_people,
         **({"n_certain": rebuilt.n_certain, "all_proven": rebuilt.proven} if rebuilt.asked else {}),
@@ -178,7 +178,7 @@ def result_of(
     if rebuilt.mode == "likelihood":
         figures["optimal"] = all(s.optimal for s in rebuilt.solved)
     if rebuilt.mode == "posterior":
-        figures["precision_top"] = None if math.isnan(found.precision) else Proportion(found.precision)
+        figures["precision_top"] = None if math.isnan(found.precision) else found.precision
         figures["converged"] = all(s.converged for s in rebuilt.solved)
     if rebuilt.case.block is not None:
         figures["n_blocks"] = rebuilt.case.n_blocks
@@ -186,11 +186,8 @@ def result_of(
         method=method.name(),
         title=method.title,
         settings=method.shown_settings(),
-        value=value,
-        value_label="share of people whose record is rebuilt",
+        **method.described({"value": value, "figures": figures}),
         interval=Rate(hits.exact, hits.n).interval,
-        figures=figures,
-        figure_labels={name: _LABELS[name] for name in figures},
         notes=tuple(_notes(rebuilt, found)),
         measured_on=measured_on(released),
         test_only=test_only or released.marks.test_only,
@@ -200,28 +197,6 @@ def result_of(
         truth=truth,
     )
 
-
-_LABELS = {
-    "baseline": "the same in an independent population",
-    "lift": "how much further, as a share of what was left to find",
-    "multiset": "share of people matched one to one",
-    "baseline_multiset": "matched one to one, in an independent population",
-    "near": "share of people whose record is rebuilt within the tolerance",
-    "baseline_near": "within the tolerance, in an independent population",
-    "near_multiset": "share of people matched one to one within the tolerance",
-    "baseline_near_multiset": "matched one to one within the tolerance, in an independent population",
-    "prior_alone": "the same from the prior alone, without the tables",
-    "n_people": "people in the true records",
-    "n_rebuilt": "people rebuilt",
-    "n_certain": "people whose record is certain",
-    "all_proven": "every proof came to its end",
-    "n_uniques": "people with a record of their own",
-    "n_unique_hits": "of these rebuilt",
-    "precision_top": "share of the ten most confident records that exist",
-    "optimal": "no population is likelier, proven",
-    "converged": "chances settled down",
-    "n_blocks": "blocks",
-}
 
 _ORIGINS = {
     "control": Note("the independent populations are those that were given as a control"),
@@ -279,26 +254,30 @@ def _link_result(result: ReconstructionResult, links: Links, external: Microdata
         method=result.method,
         title="re-identification of rebuilt records",
         settings={**result.settings, "on": list(on)},
-        value=rate.value,
-        value_label="share of the people in both files who are re-identified",
+        headline=Figure("value", "share of the people in both files who are re-identified", "share", value=rate.value),
         interval=rate.interval,
-        figures={
-            "n_external": len(links.cell),
-            "n_in_both": links.n_people,
-            "n_putative": n_putative,
-            "n_confirmed": n_confirmed,
-            "precision": Proportion(n_confirmed / n_putative if n_putative else 0.0),
-        },
-        figure_labels={
-            "n_external": "people in the outside file",
-            "n_in_both": "of these among the true records",
-            "n_putative": "people linked to one rebuilt record",
-            "n_confirmed": "of these to their true one",
-            "precision": "share of links that are true",
-        },
+        figures=with_values(
+            _LINK_FIGURES,
+            {
+                "n_external": len(links.cell),
+                "n_in_both": links.n_people,
+                "n_putative": n_putative,
+                "n_confirmed": n_confirmed,
+                "precision": n_confirmed / n_putative if n_putative else 0.0,
+            },
+        ),
         measured_on=result.measured_on,
         test_only=result.test_only,
         links=links,
         frame=frame.with_columns(pl.Series("confirmed", links.confirmed[chosen])),
         native_kind=result.native_kind,
     )
+
+
+_LINK_FIGURES = (
+    Figure("n_external", "people in the outside file", "count"),
+    Figure("n_in_both", "of these among the true records", "count"),
+    Figure("n_putative", "people linked to one rebuilt record", "count"),
+    Figure("n_confirmed", "of these to their true one", "count"),
+    Figure("precision", "share of links that are true", "share"),
+)

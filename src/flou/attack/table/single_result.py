@@ -22,7 +22,6 @@ from flou.engine.attack import lift_over, wilson
 from flou.engine.charts import Look
 from flou.engine.errors import LazyInputError
 from flou.engine.result import Result, unused
-from flou.engine.values import Proportion
 
 if TYPE_CHECKING:
     import altair as alt
@@ -137,21 +136,11 @@ def sum_up(frame: pl.DataFrame, n_people: int) -> dict[str, Any]:
         "figures": {
             "n_people": n_people,
             "n_values": n_people * frame.height,
-            "by_rules": Proportion(share["by_rules"]),
-            "right": Proportion(share["right"]),
-            "baseline": Proportion(share["baseline"]),
+            "by_rules": share["by_rules"],
+            "right": share["right"],
+            "baseline": share["baseline"],
             "lift": lift_over(share["right"], share["baseline"]),
-            "feasible": Proportion(share["feasible"]),
+            "feasible": share["feasible"],
             "left": share["left"],
-        },
-        "figure_labels": {
-            "n_people": "people",
-            "n_values": "values that were attacked",
-            "by_rules": "share that structural rules determine without any table",
-            "right": "share that the best guess gets right",
-            "baseline": "share that a guess without tables gets right",
-            "lift": "lift of the best guess over that without tables",
-            "feasible": "share right of a possible value taken at random",
-            "left": "possible values left, on average",
         },
     }

@@ -11,7 +11,6 @@ here takes knowing all others. The attack changes nothing and draws nothing; wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -28,11 +27,12 @@ from flou.engine import native
 from flou.engine.attack import Attack
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, ParameterError
+from flou.engine.figure import Figure
 from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.progress import tell
-from flou.engine.risk_figure import Safe
+from flou.engine.risk_figure import SHARE
 from flou.engine.secret import Secret
 
 
@@ -46,15 +46,17 @@ class SingleUnknown(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "one unknown value"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **Attack.safe,
-        "n_people": "either",
-        "n_values": "either",
-        "by_rules": "low",
-        "right": "low",
-        "feasible": "low",
-        "left": "high",
-    }
+    headline: ClassVar[Figure] = Figure("value", "share of values that the tables determine", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("n_people", "people", "count"),
+        Figure("n_values", "values that were attacked", "count"),
+        Figure("by_rules", "share that structural rules determine without any table", "share", "low"),
+        Figure("right", "share that the best guess gets right", "share", "low"),
+        Figure("baseline", "share that a guess without tables gets right", "share"),
+        Figure("lift", "lift of the best guess over that without tables", "number", "low"),
+        Figure("feasible", "share right of a possible value taken at random", "share", "low"),
+        Figure("left", "possible values left, on average", "number", "high"),
+    )
     reference: ClassVar[str] = "abado2024"
     scored_by: ClassVar[Literal["tables", "records"]] = "records"
 
@@ -103,8 +105,7 @@ class SingleUnknown(Attack):
             method=self.name(),
             title=self.title,
             settings=self.shown_settings(),
-            value_label="share of values that the tables determine",
-            **sum_up(frame, truth_counts.n_people),
+            **self.described(sum_up(frame, truth_counts.n_people)),
             notes=_notes(case, soft),
             measured_on=measured_on(released),
             test_only=released.marks.test_only,

@@ -32,7 +32,7 @@ def draw_frontier(found: Calibration, language: str) -> alt.Chart:
     # small symbols are drawn over large ones, so that both are seen where they meet
     rows = [_row(p, roles, words) for p in reversed(found.points) if p.feasible]
     orders = {r: [_shown(v, words) for v in _values(found, n)] for r, n in roles.items()}
-    share = found.utility.value_kind == "share"
+    share = found.utility.headline.unit == "share"
     x = alt.X(
         "utility:Q",
         title=words("utility") + f"{words.colon} {found.utility.axis_title(words)}",

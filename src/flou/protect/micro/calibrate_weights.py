@@ -18,13 +18,13 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError, SchemaError
+from flou.engine.figure import FigureValue
 from flou.engine.keys import MAX_WEIGHT
 from flou.engine.method import Claim, Protection, require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Names, Numbers, NumbersByColumn, as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
-from flou.engine.result import Figure
 from flou.protect.micro.calibration.calibrate import Calibrated, Problem, calibrate, round_weights
 from flou.protect.micro.calibration.distance import DistanceName, Floats, distance_of
 from flou.protect.micro.calibration.margins import (
@@ -185,7 +185,7 @@ def _design_effect(weights: Floats) -> float:
     return float(1.0 + np.var(weights) / np.mean(weights) ** 2)
 
 
-def _figures(found: Calibrated, design: Floats, new: Floats) -> dict[str, Figure]:
+def _figures(found: Calibrated, design: Floats, new: Floats) -> dict[str, FigureValue]:
     ratios = new / design
     figures: dict[str, float] = {
         "smallest_ratio": float(ratios.min()),

@@ -25,14 +25,15 @@ from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
 from flou.engine.charts import Look, bars
 from flou.engine.errors import DataError, KeySpaceTooLargeError, ParameterError
+from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs, Share
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import SHARE, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
-from flou.engine.values import Proportion, percent, settings_text
+from flou.engine.values import percent, settings_text
 from flou.engine.words import Words
 from flou.risk.attacks import ATTACKS, AttackKind, AttackName
 from flou.risk.micro.closeness import TCloseness
@@ -120,18 +121,22 @@ class AttackMap(RiskMeasure):
     title: ClassVar[str] = "assessment by attack"
     audience = "public"
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **RiskMeasure.safe,
-        "identity": SHARE,
-        "homogeneity": SHARE,
-        "background": SHARE,
-        "similarity": SHARE,
-        "skewness": SHARE,
-        "presence": SHARE,
-        "amounts": SHARE,
-        "measured": SHARE,
-        "n_open": "low",
-    }
+    headline: ClassVar[Figure] = Figure(
+        "value", "share of records that the most successful attack reaches", "share", SHARE, "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("identity", "identity", "share", SHARE, absent="not measured"),
+        Figure.public("homogeneity", "homogeneity", "share", SHARE, absent="not measured"),
+        Figure.public("background", "background knowledge", "share", SHARE, absent="not measured"),
+        Figure.public("similarity", "similarity", "share", SHARE, absent="not measured"),
+        Figure.public("skewness", "skewness", "share", SHARE, absent="not measured"),
+        Figure.public("presence", "presence", "share", SHARE, absent="not measured"),
+        Figure.public("amounts", "exact amounts", "share", SHARE, absent="not measured"),
+        Figure.public("measured", "of the attacks measured: share that the most successful reaches", "share", SHARE),
+        Figure.public("n_open", "attacks that are not closed", "count", "low"),
+        Figure.public("n_at_risk", "records that an attack by keys reaches", "count", count_of("n_records")),
+        Figure.public("n_records", "records", "count"),
+    )
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     flag_figures: ClassVar[tuple[str, ...]] = ("value", "measured", "identity", "n_at_risk")
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
@@ -173,27 +178,13 @@ class AttackMap(RiskMeasure):
             Assessment,
             # what nobody has measured may reach everybody
             value=measured if all(line.share is not None for line in lines) else 1.0,
-            value_label="share of records that the most successful attack reaches",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
-                **{line.attack.name: None if line.share is None else Proportion(line.share) for line in lines},
-                "measured": Proportion(measured),
+                **{line.attack.name: line.share for line in lines},
+                "measured": measured,
                 "n_open": sum(line.status != "closed" for line in lines),
                 "n_at_risk": n_at_risk,
                 "n_records": n,
-            },
-            figure_labels={
-                "identity": "identity",
-                "homogeneity": "homogeneity",
-                "background": "background knowledge",
-                "similarity": "similarity",
-                "skewness": "skewness",
-                "presence": "presence",
-                "amounts": "exact amounts",
-                "measured": "of the attacks measured: share that the most successful reaches",
-                "n_open": "attacks that are not closed",
-                "n_at_risk": "records that an attack by keys reaches",
-                "n_records": "records",
             },
             notes=(*(line.why for line in lines if line.why is not None), *suspicions(data, _beside_keys(data))),
             keys=keys,

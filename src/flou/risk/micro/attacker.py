@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
+from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import SHARE, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import expected_inverse
 from flou.risk.micro.frequency import count_frequencies
@@ -50,7 +51,14 @@ class AttackerRisk(RiskMeasure):
     audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "success": SHARE}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records at risk", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("highest", "highest chance for a record", "number", SHARE),
+        Figure("success", "success rate of the attacker", "number", SHARE),
+        Figure.public("n_at_risk", "records at risk", "count", count_of("n_records")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
     has_sense: ClassVar[bool] = True
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
@@ -86,8 +94,7 @@ class AttackerRisk(RiskMeasure):
         estimated = self.attacker != "prosecutor" and self.population == "weights"
         return self._result(
             data,
-            value=success if marketer else n_at_risk / n,
-            value_label="success rate of the attacker" if marketer else "share of records at risk",
+            value=self.called("value", "success rate of the attacker", success) if marketer else n_at_risk / n,
             no_interval="weights give an estimate of how many people share a key, but not of its error"
             if estimated
             else "records and people are counted: nothing is estimated",
@@ -97,13 +104,6 @@ class AttackerRisk(RiskMeasure):
                 "n_at_risk": n_at_risk,
                 "n_keys": keys.n_keys,
                 "n_records": n,
-            },
-            figure_labels={
-                "highest": "highest chance for a record",
-                "success": "success rate of the attacker",
-                "n_at_risk": "records at risk",
-                "n_keys": "distinct keys",
-                "n_records": "records",
             },
             keys=keys,
             key_values=chances,

@@ -25,9 +25,10 @@ from pydantic import Field
 from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
+from flou.engine.figure import Figure
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import RiskFigure, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, RiskFigure, Vacuous, count_of
 from flou.engine.values import text_of
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import around, class_chart
@@ -55,7 +56,14 @@ class TCloseness(ClassMeasure):
     audience = "public"
     #: A class in which all have a value that half of the records have is at a distance of one half.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"t": (">=", 0.5)}
-    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "t": RiskFigure("low", 0.5)}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records farther than t", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("t", "largest distance of a class", "number", RiskFigure("low", 0.5)),
+        Figure.public("n_at_risk", "records farther than t", "count", count_of("n_records")),
+        Figure.public("n_keys_at_risk", "distinct keys farther than t", "count", count_of("n_keys")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     t: Share = Field(description="largest distance that a class may have")
@@ -78,7 +86,6 @@ class TCloseness(ClassMeasure):
         return self._result(
             data,
             value=n_at_risk / keys.n_records,
-            value_label="share of records farther than t",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
                 "t": float(farthest.max()),
@@ -86,13 +93,6 @@ class TCloseness(ClassMeasure):
                 "n_keys_at_risk": int(at_risk.sum()),
                 "n_keys": keys.n_keys,
                 "n_records": keys.n_records,
-            },
-            figure_labels={
-                "t": "largest distance of a class",
-                "n_at_risk": "records farther than t",
-                "n_keys_at_risk": "distinct keys farther than t",
-                "n_keys": "distinct keys",
-                "n_records": "records",
             },
             notes=notes_of(parts),
             keys=keys,

@@ -33,10 +33,11 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
+from flou.engine.figure import Figure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
-from flou.engine.risk_figure import RiskFigure, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, RiskFigure, Vacuous, count_of
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.sensitive import (
     ClassMeasure,
@@ -70,7 +71,14 @@ class LDiversity(ClassMeasure):
     #: By entropy, a class in which nine records in ten have one value has l = 1.38.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"l": ("<", 1.5)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**ClassMeasure.safe, "l": RiskFigure("high", 1.5)}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records below l", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("l", "smallest l of a class", "smallest", RiskFigure("high", 1.5)),
+        Figure.public("n_at_risk", "records below l", "count", count_of("n_records")),
+        Figure.public("n_keys_at_risk", "distinct keys below l", "count", count_of("n_keys")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
 
     l: Number = Field(ge=1, description="smallest diversity that a class must have")  # noqa: E741
     kind: Kind = Field("distinct", description="how diversity is counted")
@@ -126,7 +134,6 @@ class LDiversity(ClassMeasure):
         return self._result(
             data,
             value=n_at_risk / keys.n_records,
-            value_label="share of records below l",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
                 "l": lowest if self.kind == "entropy" else int(lowest),
@@ -134,13 +141,6 @@ class LDiversity(ClassMeasure):
                 "n_keys_at_risk": int(at_risk.sum()),
                 "n_keys": keys.n_keys,
                 "n_records": keys.n_records,
-            },
-            figure_labels={
-                "l": "smallest l of a class",
-                "n_at_risk": "records below l",
-                "n_keys_at_risk": "distinct keys below l",
-                "n_keys": "distinct keys",
-                "n_records": "records",
             },
             notes=(*_constant_notes(n_constant), *notes_of(parts)),
             keys=keys,

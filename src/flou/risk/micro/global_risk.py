@@ -19,13 +19,13 @@ import numpy as np
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
+from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
-from flou.engine.risk_figure import SHARE, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
-from flou.engine.values import Proportion
 from flou.risk.micro.frequency import count_frequencies
 from flou.risk.micro.histogram import RISKS, class_chart
 from flou.risk.micro.individual import find_risks, summarise
@@ -59,7 +59,15 @@ class GlobalRisk(RiskMeasure):
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     flag_figures: ClassVar[tuple[str, ...]] = ("below_k", "n_at_risk")
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "below_k": SHARE}
+    headline: ClassVar[Figure] = Figure.public("value", "expected share of records re-identified", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("expected", "expected re-identifications", "number", count_of("n_records")),
+        Figure("highest", "highest risk of a record", "number", SHARE),
+        Figure.public("below_k", "share of records below k", "share", SHARE),
+        Figure.public("n_at_risk", "records below k", "count", count_of("n_records")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
     has_sense: ClassVar[bool] = True
 
     k: int = Field(3, ge=1, description="a record is rare when fewer records share its key")
@@ -84,7 +92,6 @@ class GlobalRisk(RiskMeasure):
         return self._result(
             data,
             value=expected / n,
-            value_label="expected share of records re-identified",
             interval=None
             if several
             else Interval(max(0.0, (expected - spread) / n), min(1.0, (expected + spread) / n)),
@@ -94,18 +101,10 @@ class GlobalRisk(RiskMeasure):
             figures={
                 "expected": expected,
                 "highest": highest,
-                "below_k": Proportion(n_rare / n),
+                "below_k": n_rare / n,
                 "n_at_risk": n_rare,
                 "n_keys": space.keys.n_keys,
                 "n_records": n,
-            },
-            figure_labels={
-                "expected": "expected re-identifications",
-                "highest": "highest risk of a record",
-                "below_k": "share of records below k",
-                "n_at_risk": "records below k",
-                "n_keys": "distinct keys",
-                "n_records": "records",
             },
             notes=(_LUCK,) if _is_sample(data, space.keys) and not several else (),
             keys=space.keys,

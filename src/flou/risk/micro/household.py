@@ -21,11 +21,12 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError, SchemaError
+from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import Safe, Vacuous, count_of
+from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import Floats
 from flou.risk.micro.histogram import risk_chart
@@ -60,12 +61,15 @@ class HouseholdRisk(RiskMeasure):
     title: ClassVar[str] = "household risk"
     audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **RiskMeasure.safe,
-        "expected": count_of("n_households"),
-        "n_households_at_risk": count_of("n_households"),
-        "n_households": "either",
-    }
+    headline: ClassVar[Figure] = Figure.public("value", "share of records above the threshold", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("highest", "highest risk of a household", "number", SHARE),
+        Figure("expected", "expected households with a re-identified member", "number", count_of("n_households")),
+        Figure.public("n_at_risk", "records above the threshold", "count", count_of("n_records")),
+        Figure.public("n_households_at_risk", "households above the threshold", "count", count_of("n_households")),
+        Figure.public("n_households", "households", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
     has_sense: ClassVar[bool] = True
 
     threshold: Share = Field(0.1, description="a household is at risk when its chance of re-identification is larger")
@@ -86,7 +90,6 @@ class HouseholdRisk(RiskMeasure):
         return self._result(
             data,
             value=n_at_risk / n,
-            value_label="share of records above the threshold",
             no_interval=no_interval(data),
             figures={
                 "highest": float(risks.max()),
@@ -95,14 +98,6 @@ class HouseholdRisk(RiskMeasure):
                 "n_households_at_risk": int(at_risk.sum()),
                 "n_households": households.n_keys,
                 "n_records": n,
-            },
-            figure_labels={
-                "highest": "highest risk of a household",
-                "expected": "expected households with a re-identified member",
-                "n_at_risk": "records above the threshold",
-                "n_households_at_risk": "households above the threshold",
-                "n_households": "households",
-                "n_records": "records",
             },
             keys=households,
             key_values=risks,

@@ -25,10 +25,11 @@ from pydantic import Field
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import SHARE, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
 from flou.risk.micro.benedetti_franconi import Floats, expected_inverse
 from flou.risk.micro.frequency import add_compatible, add_up, count_frequencies, take_extreme
@@ -78,7 +79,13 @@ class IndividualRisk(RiskMeasure):
     audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "mean": SHARE}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records above the threshold", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("highest", "highest risk of a record", "number", SHARE),
+        Figure("mean", "mean risk of a record", "number", SHARE),
+        Figure.public("n_at_risk", "records above the threshold", "count", count_of("n_records")),
+        Figure.public("n_records", "records", "count"),
+    )
     has_sense: ClassVar[bool] = True
 
     threshold: Share = Field(0.1, description="a record is at risk when its chance of re-identification is larger")
@@ -96,19 +103,12 @@ class IndividualRisk(RiskMeasure):
         return self._result(
             data,
             value=n_at_risk / space.keys.n_records,
-            value_label="share of records above the threshold",
             no_interval=no_interval(data),
             figures={
                 "highest": highest,
                 "mean": expected / space.keys.n_records,
                 "n_at_risk": n_at_risk,
                 "n_records": space.keys.n_records,
-            },
-            figure_labels={
-                "highest": "highest risk of a record",
-                "mean": "mean risk of a record",
-                "n_at_risk": "records above the threshold",
-                "n_records": "records",
             },
             keys=space.keys,
             key_values=risks,

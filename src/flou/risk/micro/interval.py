@@ -19,9 +19,11 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
+from flou.engine.risk_figure import SHARE, count_of
 from flou.risk.micro.continuous import Floats, continuous_columns, paired, spreads, spreads_or
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.robust import minimum_covariance, squared_distances
@@ -38,6 +40,12 @@ class IntervalRisk(RiskMeasure):
     reference: ClassVar[str] = "mateosanz2004"
     title: ClassVar[str] = "interval risk"
     audience = "public"
+    headline: ClassVar[Figure] = Figure.public("value", "share of records still in their interval", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("n_at_risk", "records still in their interval", "count", count_of("n_records")),
+        Figure.public("n_columns", "columns", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     width: float = Field(0.05, gt=0, description="half the interval, in standard deviations (or robust distances)")
@@ -66,14 +74,8 @@ class IntervalRisk(RiskMeasure):
         return self._result(
             held.data,
             value=n_at_risk / n,
-            value_label="share of records still in their interval",
             no_interval="the two files are compared as they are: nothing is estimated",
             figures={"n_at_risk": n_at_risk, "n_columns": len(columns), "n_records": n},
-            figure_labels={
-                "n_at_risk": "records still in their interval",
-                "n_columns": "columns",
-                "n_records": "records",
-            },
             needs_reveal=True,
             keys=held.units,
             key_values=figures,

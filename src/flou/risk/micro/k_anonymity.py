@@ -23,11 +23,12 @@ from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
-from flou.engine.risk_figure import SMALLEST, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, SMALLEST, Vacuous, count_of
 from flou.engine.sense import Missing
 from flou.engine.several_rows import refuse_several_rows
 from flou.risk.micro.frequency import Counts, count_frequencies, find_completions
@@ -51,7 +52,15 @@ class KAnonymity(RiskMeasure):
     audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": SMALLEST, "n_subsets": "either"}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records below k", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("k", "smallest frequency of a key", "smallest", SMALLEST),
+        Figure.public("n_at_risk", "records below k", "count", count_of("n_records")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_keys_at_risk", "distinct keys below k", "count", count_of("n_keys")),
+        Figure.public("n_records", "records", "count"),
+        Figure.public("n_subsets", "subsets of the keys", "count"),
+    )
     has_sense: ClassVar[bool] = True
 
     k: int = Field(ge=1, description="smallest number of records that must share a key")
@@ -80,27 +89,18 @@ class KAnonymity(RiskMeasure):
             counted = count_subsets(space, self.subsets, self.counted_sense)
             frequencies, detail = counted.frequencies, partial(_rarest_subset, counted, table.frame.columns)
         at_risk = frequencies < self.k
-        n_at_risk = int(table.counts[at_risk].sum())
+        n_at_risk, k = int(table.counts[at_risk].sum()), int(frequencies.min())
         return self._result(
             data,
             value=n_at_risk / table.n_records,
-            value_label="share of records below k",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
-                "k": int(frequencies.min()),
+                "k": self.called("k", "smallest number of persons who share a key", k) if several else k,
                 "n_at_risk": n_at_risk,
                 "n_keys": table.n_keys,
                 "n_keys_at_risk": int(at_risk.sum()),
                 "n_records": table.n_records,
                 **({} if self.subsets is None else {"n_subsets": math.comb(len(columns), self.subsets)}),
-            },
-            figure_labels={
-                "k": "smallest number of persons who share a key" if several else "smallest frequency of a key",
-                "n_at_risk": "records below k",
-                "n_keys": "distinct keys",
-                "n_keys_at_risk": "distinct keys below k",
-                "n_records": "records",
-                "n_subsets": "subsets of the keys",
             },
             notes=self._notes(space, frequencies),
             keys=table,

@@ -17,10 +17,11 @@ import numpy as np
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import SMALLEST, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, SMALLEST, Vacuous, count_of
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.population import Population, population_frequencies
 
@@ -38,7 +39,14 @@ class KMap(RiskMeasure):
     audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<", 2)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "k": SMALLEST}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records below k", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("k", "smallest number of people behind a key", "smallest", SMALLEST),
+        Figure.public("n_at_risk", "records below k", "count", count_of("n_records")),
+        Figure.public("n_keys_at_risk", "distinct keys below k", "count", count_of("n_keys")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     k: int = Field(ge=1, description="smallest number of people that must share a key")
@@ -55,7 +63,6 @@ class KMap(RiskMeasure):
         return self._result(
             data,
             value=n_at_risk / keys.n_records,
-            value_label="share of records below k",
             no_interval="the people of the public table are counted: nothing is estimated"
             if self.population == "table"
             else "weights give an estimate of how many people share a key, but not of its error",
@@ -65,13 +72,6 @@ class KMap(RiskMeasure):
                 "n_keys_at_risk": int(at_risk.sum()),
                 "n_keys": keys.n_keys,
                 "n_records": keys.n_records,
-            },
-            figure_labels={
-                "k": "smallest number of people behind a key",
-                "n_at_risk": "records below k",
-                "n_keys_at_risk": "distinct keys below k",
-                "n_keys": "distinct keys",
-                "n_records": "records",
             },
             notes=()
             if self.population == "table"

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
+from flou.engine.figure import Figure
 from flou.engine.parameters import Columns, Number
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import RiskFigure, Safe, Vacuous
+from flou.engine.risk_figure import SHARE, RiskFigure, Vacuous, count_of
 from flou.risk.micro.closeness import ROUNDING
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import Chart, around, class_chart
@@ -57,9 +58,7 @@ class _RelativeGain(ClassMeasure):
         data: Microdata,
         against: Microdata | None,
         *,
-        value_label: str,
         unit_label: str,
-        figure_labels: Mapping[str, str],
         chart: Chart,
     ) -> RiskResult:
         parts = self.classes_of(data, against)
@@ -67,20 +66,17 @@ class _RelativeGain(ClassMeasure):
         found, at_risk = self.judge(data, parts)
         worst = np.maximum.reduce(found)
         n_at_risk = int(keys.counts[at_risk].sum())
-        largest = next(iter(figure_labels))
         return self._result(
             data,
             value=n_at_risk / keys.n_records,
-            value_label=value_label,
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
-                largest: float(worst.max()),
+                self.figures[0].name: float(worst.max()),
                 "n_at_risk": n_at_risk,
                 "n_keys_at_risk": int(at_risk.sum()),
                 "n_keys": keys.n_keys,
                 "n_records": keys.n_records,
             },
-            figure_labels=figure_labels,
             notes=notes_of(parts),
             keys=keys,
             key_values=worst,
@@ -105,7 +101,14 @@ class DisclosureDelta(_RelativeGain):
     audience = "public"
     #: Where half of the records have a value, a class in which all have it reaches 1.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"delta": (">", 1)}
-    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "delta": RiskFigure("low", 1)}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records that break δ", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("delta", "largest log ratio of a class", "number", RiskFigure("low", 1)),
+        Figure.public("n_at_risk", "records that break δ", "count", count_of("n_records")),
+        Figure.public("n_keys_at_risk", "distinct keys that break δ", "count", count_of("n_keys")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
 
     delta: Number = Field(gt=0, description="what |log2(p / q)| of every value must stay below")
     sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
@@ -119,15 +122,7 @@ class DisclosureDelta(_RelativeGain):
         return self._found(
             data,
             against,
-            value_label="share of records that break δ",
             unit_label="log ratio",
-            figure_labels={
-                "delta": "largest log ratio of a class",
-                "n_at_risk": "records that break δ",
-                "n_keys_at_risk": "distinct keys that break δ",
-                "n_keys": "distinct keys",
-                "n_records": "records",
-            },
             chart=class_chart(
                 around(float(self.delta), 0.0, 0.25, 0.5, 1.0, 2.0, 4.0),
                 titles=("largest log ratio of a value in the class", "share of records"),
@@ -147,7 +142,14 @@ class BetaLikeness(_RelativeGain):
     reference: ClassVar[str] = "cao2012"
     title: ClassVar[str] = "β-likeness"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {**_RelativeGain.safe, "beta": RiskFigure("low", 1)}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records that break β", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("beta", "largest gain of a class", "number", RiskFigure("low", 1)),
+        Figure.public("n_at_risk", "records that break β", "count", count_of("n_records")),
+        Figure.public("n_keys_at_risk", "distinct keys that break β", "count", count_of("n_keys")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
 
     beta: Number = Field(gt=0, description="largest relative gain of a value")
     kind: Literal["enhanced", "basic"] = Field("enhanced", description="whether frequent values are held closer")
@@ -170,15 +172,7 @@ class BetaLikeness(_RelativeGain):
         return self._found(
             data,
             against,
-            value_label="share of records that break β",
             unit_label="gain",
-            figure_labels={
-                "beta": "largest gain of a class",
-                "n_at_risk": "records that break β",
-                "n_keys_at_risk": "distinct keys that break β",
-                "n_keys": "distinct keys",
-                "n_records": "records",
-            },
             chart=class_chart(
                 around(float(self.beta), 0.0, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0),
                 titles=("largest gain of a value in the class", "share of records"),

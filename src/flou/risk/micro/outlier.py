@@ -11,7 +11,6 @@ records beyond it; it is a list to look at, not a count of mistakes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,11 +18,12 @@ from pydantic import Field
 from scipy.stats import chi2
 
 from flou.describe.microdata import Microdata
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import Safe
+from flou.engine.risk_figure import SHARE, count_of
 from flou.risk.micro.continuous import Floats, continuous_columns, records, spreads
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.robust import minimum_covariance, squared_distances
@@ -40,7 +40,14 @@ class OutlierRisk(RiskMeasure):
     reference: ClassVar[str] = "templmeindl2008"
     title: ClassVar[str] = "outlier risk"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {**RiskMeasure.safe, "highest": "low", "bound": "either"}
+    headline: ClassVar[Figure] = Figure.public("value", "share of records that stand out", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("highest", "most columns in which a record stands out", "number", "low"),
+        Figure("bound", "distance beyond which a record stands out", "number"),
+        Figure.public("n_at_risk", "records that stand out", "count", count_of("n_records")),
+        Figure.public("n_columns", "columns", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
     compares_with: ClassVar[Literal["original", "population"] | None] = "original"
 
     quantile: float = Field(0.95, gt=0.5, lt=1, description="what lies beyond it stands out")
@@ -59,28 +66,20 @@ class OutlierRisk(RiskMeasure):
         spreads(whole, columns)
         figures, bound = self._distances(held.values, whole) if self.robust else (self._beyond(held.values, whole), 0.0)
         at_risk = figures > bound
-        n, n_at_risk = held.units.n_records, int(at_risk.sum())
+        n, n_at_risk, highest = held.units.n_records, int(at_risk.sum()), float(figures.max())
         bounds = (
             around(float(np.nextafter(bound, np.inf)), 0.0, 1.0, 2.0, 5.0, 10.0, 20.0) if self.robust else [0, 1, 2, 3]
         )
         return self._result(
             held.data,
             value=n_at_risk / n,
-            value_label="share of records that stand out",
             no_interval="the file is measured as it is: nothing is estimated",
             figures={
-                "highest": float(figures.max()),
+                "highest": self.called("highest", "largest distance", highest) if self.robust else highest,
                 **({"bound": bound} if self.robust else {}),
                 "n_at_risk": n_at_risk,
                 "n_columns": len(columns),
                 "n_records": n,
-            },
-            figure_labels={
-                "highest": "largest distance" if self.robust else "most columns in which a record stands out",
-                "bound": "distance beyond which a record stands out",
-                "n_at_risk": "records that stand out",
-                "n_columns": "columns",
-                "n_records": "records",
             },
             notes=_notes(n_at_risk / n) if self.robust else (),
             keys=held.units,

@@ -30,11 +30,12 @@ from pydantic import Field
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.errors import KeySpaceTooLargeError
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import Safe, Vacuous, count_of
+from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.log_linear import Table, describe, fit, parse
 from flou.risk.micro.model_search import CRITICAL, judge_fit, search
@@ -55,19 +56,25 @@ class PoissonRisk(RiskMeasure):
     title: ClassVar[str] = "Poisson log-linear risk"
     audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **RiskMeasure.safe,
-        "tau1": count_of("n_records"),
-        "tau2": "either",
-        "sampling_fraction": "either",
-        "n_uniques": count_of("n_records"),
-        "test1": "either",
-        "test2": "either",
-        "deviance": "either",
-        "degrees": "either",
-        "formula": "either",
-        "n_cells": "either",
-    }
+    headline: ClassVar[Figure] = Figure(
+        "value", "expected share of records matched rightly as uniques", "share", SHARE, "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("tau1", "expected population uniques among the sample uniques (τ1)", "number", count_of("n_records")),
+        Figure("tau2", "expected right matches of sample uniques (τ2)", "number"),
+        Figure("expected", "expected re-identifications", "number", count_of("n_records")),
+        Figure("test1", "test of fit for τ1", "number"),
+        Figure("test2", "test of fit for τ2", "number"),
+        Figure("deviance", "deviance", "number"),
+        Figure.public("degrees", "degrees of freedom", "count"),
+        Figure("formula", "model", "text"),
+        Figure("sampling_fraction", "sampling fraction", "number"),
+        Figure.public("n_uniques", "sample uniques", "count", count_of("n_records")),
+        Figure.public("n_at_risk", "records above the threshold", "count", count_of("n_records")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_cells", "cells of the key space", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
 
     formula: str = Field(
         "main", description='margins of the model, as in "sex + age * region"; main, two-way or search'
@@ -102,7 +109,6 @@ class PoissonRisk(RiskMeasure):
         return self._result(
             data,
             value=tau2 / n,
-            value_label="expected share of records matched rightly as uniques",
             no_interval="the tests of fit say whether the model is to be believed; its own error is not estimated",
             figures={
                 "tau1": tau1,
@@ -119,22 +125,6 @@ class PoissonRisk(RiskMeasure):
                 "n_keys": keys.n_keys,
                 "n_cells": fitted.n_cells,
                 "n_records": n,
-            },
-            figure_labels={
-                "tau1": "expected population uniques among the sample uniques (τ1)",
-                "tau2": "expected right matches of sample uniques (τ2)",
-                "expected": "expected re-identifications",
-                "test1": "test of fit for τ1",
-                "test2": "test of fit for τ2",
-                "deviance": "deviance",
-                "degrees": "degrees of freedom",
-                "formula": "model",
-                "sampling_fraction": "sampling fraction",
-                "n_uniques": "sample uniques",
-                "n_at_risk": "records above the threshold",
-                "n_keys": "distinct keys",
-                "n_cells": "cells of the key space",
-                "n_records": "records",
             },
             notes=_notes(tests.second, n_null),
             keys=keys,

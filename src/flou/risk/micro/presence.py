@@ -19,10 +19,11 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import Safe, Vacuous, count_of
+from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.risk.micro.histogram import class_chart
 from flou.risk.micro.population import PEOPLE, alike, count_same, people_table, require_contained
 from flou.risk.micro.setting import require_keys
@@ -41,14 +42,23 @@ class Presence(RiskMeasure):
     audience = "public"
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"high": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **RiskMeasure.safe,
-        "lowest": "high",
-        "n_people_outside": count_of("n_people"),
-        "n_people_absent": count_of("n_people"),
-        "n_people": "either",
-        "n_classes": "either",
-    }
+    headline: ClassVar[Figure] = Figure(
+        "value", "share of the public table outside the bounds", "share", SHARE, "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("lowest", "smallest share of a class in the file", "number", "high"),
+        Figure("highest", "largest share of a class in the file", "number", SHARE),
+        Figure(
+            "n_people_outside", "people of the public table outside the bounds", "count", count_of("n_people"), "public"
+        ),
+        Figure(
+            "n_people_absent", "people of classes that are not in the file", "count", count_of("n_people"), "public"
+        ),
+        Figure.public("n_people", "people of the public table", "count"),
+        Figure.public("n_classes", "classes of the public table", "count"),
+        Figure.public("n_at_risk", "records outside the bounds", "count", count_of("n_records")),
+        Figure.public("n_records", "records", "count"),
+    )
     compares_with: ClassVar[Literal["original", "population"] | None] = "population"
 
     low: Share = Field(description="smallest share of a class that must be in the file")
@@ -79,7 +89,6 @@ class Presence(RiskMeasure):
         return self._result(
             data,
             value=n_outside / public.n_records,
-            value_label="share of the public table outside the bounds",
             no_interval="the people of the public table are counted: nothing is estimated",
             figures={
                 "lowest": 0.0 if n_absent else float(share.min()),
@@ -90,16 +99,6 @@ class Presence(RiskMeasure):
                 "n_classes": in_file + absent.height,
                 "n_at_risk": int(keys.counts[at_risk].sum()),
                 "n_records": keys.n_records,
-            },
-            figure_labels={
-                "lowest": "smallest share of a class in the file",
-                "highest": "largest share of a class in the file",
-                "n_people_outside": "people of the public table outside the bounds",
-                "n_people_absent": "people of classes that are not in the file",
-                "n_people": "people of the public table",
-                "n_classes": "classes of the public table",
-                "n_at_risk": "records outside the bounds",
-                "n_records": "records",
             },
             keys=keys,
             key_values=np.asarray(share),

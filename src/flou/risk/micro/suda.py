@@ -14,7 +14,6 @@ calibrated on the file, not on the record.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,12 +25,12 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.charts import Look, bars
 from flou.engine.errors import ParameterError
+from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
 from flou.engine.method import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult, unused
-from flou.engine.risk_figure import SHARE, SMALLEST, Safe
-from flou.engine.values import Proportion
+from flou.engine.risk_figure import SHARE, SMALLEST, count_of
 from flou.risk.micro.minimal_uniques import minimal_uniques
 from flou.risk.micro.setting import require_keys, sampling_fraction
 
@@ -53,14 +52,16 @@ class Suda(RiskMeasure):
     reference: ClassVar[str] = "elliot2002"
     title: ClassVar[str] = "special uniques (SUDA)"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **RiskMeasure.safe,
-        "highest": "low",
-        "highest_dis": SHARE,
-        "smallest_size": SMALLEST,
-        "sampling_fraction": "either",
-        "contribution_*": "either",
-    }
+    headline: ClassVar[Figure] = Figure.public("value", "share of records with a minimal unique", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("highest", "highest score", "number", "low"),
+        Figure("highest_dis", "highest DIS score", "number", SHARE),
+        Figure.public("smallest_size", "smallest minimal unique", "count", SMALLEST),
+        Figure("sampling_fraction", "sampling fraction", "number"),
+        Figure.public("n_at_risk", "records with a minimal unique", "count", count_of("n_records")),
+        Figure.public("n_records", "records", "count"),
+        Figure("contribution_*", "contribution", "share"),
+    )
 
     max_size: int | None = Field(None, ge=1, description="largest set of keys to look at; default: all of them")
     sampling_fraction: float | None = Field(
@@ -98,7 +99,6 @@ class Suda(RiskMeasure):
         return self._result(
             data,
             value=n_special / table.n_records,
-            value_label="share of records with a minimal unique",
             no_interval="the file is measured as it is: nothing is estimated but the DIS score",
             figures={
                 "highest": float(scores.max()),
@@ -108,19 +108,11 @@ class Suda(RiskMeasure):
                 "n_at_risk": n_special,
                 "n_records": table.n_records,
                 **{
-                    f"contribution_{c}": Proportion(p / total if total else 0.0)
+                    f"contribution_{c}": self.called(
+                        f"contribution_{c}", f"contribution ({c})", p / total if total else 0.0
+                    )
                     for c, p in zip(columns, parts.tolist(), strict=True)
                 },
-            },
-            figure_labels={
-                "highest": "highest score",
-                "highest_dis": "highest DIS score",
-                "smallest_size": "smallest minimal unique",
-                "sampling_fraction": "sampling fraction",
-                "n_at_risk": "records with a minimal unique",
-                "n_records": "records",
-                # the word is the same in French
-                **{f"contribution_{c}": f"contribution ({c})" for c in columns},
             },
             notes=_notes(fraction),
             keys=table,

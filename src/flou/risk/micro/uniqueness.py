@@ -11,7 +11,6 @@ them. A file that holds the whole population needs no estimate. Keys are told ap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -20,9 +19,10 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.charts import Look, bars
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
 from flou.engine.result import RiskResult
-from flou.engine.risk_figure import SHARE, Safe, count_of
+from flou.engine.risk_figure import SHARE, count_of
 from flou.risk.micro.histogram import count_classes, integer_classes, without_small_classes
 from flou.risk.micro.population_models import ClassSizes, choose, estimate
 from flou.risk.micro.setting import require_keys, sampling_fraction
@@ -42,14 +42,17 @@ class PopulationUniqueness(RiskMeasure):
     reference: ClassVar[str] = "dankar2012"
     title: ClassVar[str] = "population uniqueness"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **RiskMeasure.safe,
-        "uniques": count_of("n_records"),
-        "chance": SHARE,
-        "model": "either",
-        "sampling_fraction": "either",
-        "population": "either",
-    }
+    headline: ClassVar[Figure] = Figure.public("value", "share of the population that is unique", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("uniques", "population uniques", "number", count_of("n_records")),
+        Figure("chance", "chance that a sample unique is one", "number", SHARE),
+        Figure("model", "estimator", "text"),
+        Figure("sampling_fraction", "sampling fraction", "number"),
+        Figure("population", "people in the population", "count"),
+        Figure.public("n_at_risk", "sample uniques", "count", count_of("n_records")),
+        Figure.public("n_keys", "distinct keys", "count"),
+        Figure.public("n_records", "records", "count"),
+    )
 
     model: Literal["dankar", "pitman", "zayatz", "snb"] = Field(
         "dankar", description="estimator, or the rule that chooses"
@@ -74,7 +77,6 @@ class PopulationUniqueness(RiskMeasure):
         return self._result(
             data,
             value=uniques / held.population,
-            value_label="share of the population that is unique",
             no_interval="the file is the whole population: nothing is estimated"
             if whole
             else "the estimators give no error; compare the models",
@@ -87,16 +89,6 @@ class PopulationUniqueness(RiskMeasure):
                 "n_at_risk": n_single,
                 "n_keys": table.n_keys,
                 "n_records": table.n_records,
-            },
-            figure_labels={
-                "uniques": "population uniques",
-                "chance": "chance that a sample unique is one",
-                "model": "estimator",
-                "sampling_fraction": "sampling fraction",
-                "population": "people in the population",
-                "n_at_risk": "sample uniques",
-                "n_keys": "distinct keys",
-                "n_records": "records",
             },
             keys=table,
             key_values=np.where(single, chance, 0.0),

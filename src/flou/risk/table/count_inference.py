@@ -12,7 +12,6 @@ DifferenceInference, ZeroInference, and attacks on whole tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,8 +20,9 @@ from pydantic import Field
 from flou.describe.count_frequencies import CountFrequencies
 from flou.engine.data import data_kind
 from flou.engine.errors import ParameterError
+from flou.engine.figure import Figure
 from flou.engine.note import Note
-from flou.engine.risk_figure import SHARE, Safe
+from flou.engine.risk_figure import SHARE
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
 from flou.risk.table.count_sets import Counts, sets_note
@@ -43,13 +43,15 @@ class CountInference(InferenceMeasure):
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference about counts"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **InferenceMeasure.safe,
-        "worst": SHARE,
-        "worst_count": "either",
-        "published": "either",
-        "n_cells": "either",
-    }
+    headline: ClassVar[Figure] = Figure(
+        "value", "probability that a count published in J is truly in I", "share", SHARE, "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("worst", "the same for the published count that tells most", "share", SHARE),
+        Figure("worst_count", "published count that tells most", "number"),
+        Figure("published", "share of cells published in J", "share"),
+        Figure("n_cells", "cells", "count"),
+    )
 
     s: int = Field(ge=2, lt=2**53, description="threshold: counts from 1 to s - 1 are sensitive")
     I: Counts | None = Field(None, description="true counts that must not be inferred; default: 1 to s - 1")  # noqa: E741
@@ -74,14 +76,7 @@ class CountInference(InferenceMeasure):
             data,
             setting,
             value=found.value,
-            value_label="probability that a count published in J is truly in I",
             figures={**found.figures, "n_cells": n_cells},
-            figure_labels={
-                "worst": "the same for the published count that tells most",
-                "worst_count": "published count that tells most",
-                "published": "share of cells published in J",
-                "n_cells": "cells",
-            },
             notes=notes,
             counts=found.lines,
             chart=by_published_count,

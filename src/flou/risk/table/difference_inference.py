@@ -12,7 +12,6 @@ does (`equal`). Overlapping areas that do not hold each other, and differences o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,8 +21,9 @@ from flou.describe.count_frequencies import CountFrequencies, read_columns, whol
 from flou.engine import native
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, ParameterError
+from flou.engine.figure import Figure
 from flou.engine.note import Note
-from flou.engine.risk_figure import SHARE, Safe
+from flou.engine.risk_figure import SHARE
 from flou.engine.values import Proportion
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
@@ -48,13 +48,15 @@ class DifferenceInference(InferenceMeasure):
     reference: ClassVar[str] = "fraser2005"
     title: ClassVar[str] = "inference about differences of counts"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **InferenceMeasure.safe,
-        "worst": SHARE,
-        "worst_count": "either",
-        "published": "either",
-        "equal": "low",
-    }
+    headline: ClassVar[Figure] = Figure(
+        "value", "probability that a difference published in J is truly in I", "share", SHARE, "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("worst", "the same for the published difference that tells most", "share", SHARE),
+        Figure("worst_count", "published difference that tells most", "number"),
+        Figure("published", "share of pairs published with a difference in J", "share"),
+        Figure.public("equal", "probability that two cells published alike hold the same units", "share", "low"),
+    )
 
     s: int = Field(ge=2, lt=2**53, description="threshold: differences from 1 to s - 1 are sensitive")
     I: Counts | None = Field(None, description="true differences that must not be inferred; default: 1 to s - 1")  # noqa: E741
@@ -91,14 +93,7 @@ class DifferenceInference(InferenceMeasure):
             data,
             setting,
             value=found.value,
-            value_label="probability that a difference published in J is truly in I",
             figures={**found.figures, "equal": Proportion(equal.value)},
-            figure_labels={
-                "worst": "the same for the published difference that tells most",
-                "worst_count": "published difference that tells most",
-                "published": "share of pairs published with a difference in J",
-                "equal": "probability that two cells published alike hold the same units",
-            },
             notes=notes,
             counts=found.lines,
             chart=by_published_difference,

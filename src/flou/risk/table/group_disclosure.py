@@ -23,7 +23,7 @@ from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError, did_you_mean
 from flou.risk.table.families import Families, group_cells, require_every_level
-from flou.risk.table.primary_rule import Figure, Levels, PrimaryRule, Sensitive, has_negatives, one_rule
+from flou.risk.table.primary_rule import Levels, PrimaryRule, Sensitive, TableFigure, has_negatives, one_rule
 from flou.risk.table.threshold import per_contributor
 
 
@@ -70,7 +70,7 @@ class GroupDisclosure(PrimaryRule):
             )
         cells = (lower > 0) | (upper > 0)
         nothing = np.zeros(len(cells))
-        levels: dict[Figure, Levels] = {"count": Levels(lower, upper, nothing)}
+        levels: dict[TableFigure, Levels] = {"count": Levels(lower, upper, nothing)}
         if table.cells.value is not None:
             # in amounts: as many people as the counts ask for, each with what one of the cell or table gives
             each = per_contributor(counts, np.abs(table.true_values))

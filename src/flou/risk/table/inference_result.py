@@ -80,5 +80,5 @@ class InferenceMeasure(RiskMeasure):
             native_kind=setting.native_kind,
             data=data,
             notes=notes,
-            **found,
+            **self.described(found),
         )

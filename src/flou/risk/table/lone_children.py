@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from flou.describe.count_frequencies import CountFrequencies
 from flou.describe.mechanism.mechanism import Mechanism
-from flou.engine.result import Figure
-from flou.engine.values import Proportion
+from flou.engine.figure import Figure, FigureValue
 from flou.risk.table.groups import Groups
 from flou.risk.table.key_circle import KeyCircle
 from flou.risk.table.prior import PriorKind, prior_on
@@ -35,14 +34,14 @@ from flou.risk.table.prior import PriorKind, prior_on
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-LABELS = {
-    "n_pairs": "cells with one child that is shown with people in it, all others as zero",
-    "n_told": "of these, cells that prove that a zero is false",
-    "n_alike": "of these, cells published like their only child",
-    "empty": "probability that their zeros are true",
-    "worst_empty": "the same for the cell that tells most",
-    "true_empty": "share of them whose zeros are true",
-}
+FIGURES = (
+    Figure("n_pairs", "cells with one child that is shown with people in it, all others as zero", "count"),
+    Figure("n_told", "of these, cells that prove that a zero is false", "count", "low"),
+    Figure("n_alike", "of these, cells published like their only child", "count"),
+    Figure("empty", "probability that their zeros are true", "share", "low"),
+    Figure("worst_empty", "the same for the cell that tells most", "share", "low"),
+    Figure("true_empty", "share of them whose zeros are true", "share", "low"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +66,19 @@ class LoneChildren:
         outer, inner, n_zeros, empty = (np.concatenate(held) for held in zip(*parts, strict=True))
         return cls(outer.astype(np.int64), inner.astype(np.int64), n_zeros, empty)
 
-    def figures(self, mechanism: Mechanism, kind: PriorKind, counts: CountFrequencies | None) -> dict[str, Figure]:
+    def figures(self, mechanism: Mechanism, kind: PriorKind, counts: CountFrequencies | None) -> dict[str, FigureValue]:
         """How often zeros are proven false, and how sure an intruder is of those that seem true."""
         alike = self.parent_shown == self.child_shown
         chances = self._chances_of_empty(mechanism, kind, counts)
-        found: dict[str, Figure] = {
+        found: dict[str, FigureValue] = {
             "n_pairs": len(alike),
             "n_told": int((chances == 0).sum()) if mechanism.bounded else 0,
             "n_alike": int(alike.sum()),
         }
         if alike.any():
-            found["empty"] = Proportion(chances[alike].mean())
-            found["worst_empty"] = Proportion(chances[alike].max())
-            found["true_empty"] = Proportion(self.empty[alike].mean())
+            found["empty"] = float(chances[alike].mean())
+            found["worst_empty"] = float(chances[alike].max())
+            found["true_empty"] = float(self.empty[alike].mean())
         return found
 
     def _chances_of_empty(self, mechanism: Mechanism, kind: PriorKind, counts: CountFrequencies | None) -> Floats:

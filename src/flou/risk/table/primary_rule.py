@@ -18,12 +18,13 @@ from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.engine.data import DataKind
+from flou.engine.figure import Figure
 from flou.engine.method import RiskMeasure
-from flou.engine.risk_figure import SHARE, Safe, count_of
+from flou.engine.risk_figure import SHARE, count_of
 from flou.risk.table.rule_result import RuleResult, Verdicts, figures_of, rule_notes
 
 #: The figures of a table that an intruder may compute.
-Figure = Literal["count", "value"]
+TableFigure = Literal["count", "value"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class Sensitive:
     """Which cells are primary by one rule or several, and the levels of each figure that the rules speak of."""
 
     cells: NDArray[np.bool_]
-    levels: Mapping[Figure, Levels]
+    levels: Mapping[TableFigure, Levels]
     #: The rules by name, and which cells each of them holds sensitive.
     reasons: tuple[str, ...]
     because: NDArray[np.bool_]
@@ -64,13 +65,15 @@ class PrimaryRule(RiskMeasure):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     sensitivity_rule: ClassVar[bool] = True
-    safe: ClassVar[Mapping[str, Safe]] = {
-        "value": SHARE,
-        "n_sensitive": "either",
-        "n_shown": count_of("n_sensitive"),
-        "n_cells": "either",
-        "value_share": "either",
-    }
+    headline: ClassVar[Figure] = Figure(
+        "value", "share of cells that are sensitive and shown", "share", SHARE, "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("n_sensitive", "sensitive cells", "count"),
+        Figure("n_shown", "sensitive cells that are shown", "count", count_of("n_sensitive")),
+        Figure("n_cells", "cells that are not empty, or sensitive", "count"),
+        Figure("value_share", "share of the amounts that is in sensitive cells, margins left out", "share"),
+    )
 
     @property
     def holds_zeros(self) -> bool:
@@ -108,16 +111,8 @@ class PrimaryRule(RiskMeasure):
             method=self.name(),
             title=self.title,
             settings=self.shown_settings(),
-            value=value,
-            value_label="share of cells that are sensitive and shown",
+            **self.described({"value": value, "figures": figures}),
             no_interval="the rule is applied to every cell: nothing is estimated",
-            figures=figures,
-            figure_labels={
-                "n_sensitive": "sensitive cells",
-                "n_shown": "sensitive cells that are shown",
-                "n_cells": "cells that are not empty, or sensitive",
-                "value_share": "share of the amounts that is in sensitive cells, margins left out",
-            },
             notes=rule_notes(tables_of(data)),
             measured_on="frame" if data.marks.frame else "release" if data.released else "original",
             test_only=data.marks.test_only,
@@ -127,7 +122,7 @@ class PrimaryRule(RiskMeasure):
         )
 
 
-def one_rule(label: str, cells: NDArray[np.bool_], levels: Mapping[Figure, Levels]) -> Sensitive:
+def one_rule(label: str, cells: NDArray[np.bool_], levels: Mapping[TableFigure, Levels]) -> Sensitive:
     """What one rule found."""
     return Sensitive(cells=cells, levels=levels, reasons=(label,), because=cells[:, None])
 
@@ -151,7 +146,7 @@ def has_negatives(table: Table) -> bool:
 def combine(rules: Sequence[PrimaryRule], table: Table) -> Sensitive:
     """Cells that are sensitive by any of the rules, with the largest levels that these ask for."""
     found = [rule.sensitive(table) for rule in rules]
-    levels: dict[Figure, Levels] = {}
+    levels: dict[TableFigure, Levels] = {}
     for one in found:
         for figure, asked in one.levels.items():
             levels[figure] = levels[figure].joined(asked) if figure in levels else asked

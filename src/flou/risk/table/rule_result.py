@@ -20,9 +20,9 @@ from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
 from flou.engine import native
 from flou.engine.charts import Look, bars
+from flou.engine.figure import FigureValue
 from flou.engine.note import Note
-from flou.engine.result import Figure, Result
-from flou.engine.values import Proportion
+from flou.engine.result import Result
 
 if TYPE_CHECKING:
     import altair as alt
@@ -119,17 +119,17 @@ class RuleResult(Result):
         return {**{k: v for k, v in self.__dict__.items() if k != "units"}, "data": None, "verdicts": ()}
 
 
-def figures_of(found: Sequence[Verdicts]) -> tuple[float, dict[str, Figure]]:
+def figures_of(found: Sequence[Verdicts]) -> tuple[float, dict[str, FigureValue]]:
     """The headline and the other figures, over all tables."""
     n_sensitive = sum(int(v.sensitive.sum()) for v in found)
     n_shown = sum(int((v.sensitive & v.shown).sum()) for v in found)
     n_cells = sum(int(v.counted.sum()) for v in found)
-    figures: dict[str, Figure] = {"n_sensitive": n_sensitive, "n_shown": n_shown, "n_cells": n_cells}
+    figures: dict[str, FigureValue] = {"n_sensitive": n_sensitive, "n_shown": n_shown, "n_cells": n_cells}
     amounts = [v for v in found if v.table.cells.value is not None]
     if amounts:
         total = sum(float(np.abs(v.table.true_values[v.finest]).sum()) for v in amounts)
         inside = sum(float(np.abs(v.table.true_values[v.finest & v.sensitive]).sum()) for v in amounts)
-        figures["value_share"] = Proportion(inside / total if total else 0.0)
+        figures["value_share"] = inside / total if total else 0.0
     return n_shown / n_cells if n_cells else 0.0, figures
 
 

@@ -21,7 +21,7 @@ from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError
 from flou.risk.table.percentage import WholePercentage
-from flou.risk.table.primary_rule import Figure, Levels, PrimaryRule, Sensitive, one_rule, symmetric
+from flou.risk.table.primary_rule import Levels, PrimaryRule, Sensitive, TableFigure, one_rule, symmetric
 
 
 class Threshold(PrimaryRule):
@@ -59,7 +59,7 @@ class Threshold(PrimaryRule):
         figures = table.true_counts if table.cells.weighted is None else table.cells.weighted
         upper = np.where(cells, count_levels(contributors, figures, self.n), 0.0)
         nothing = np.zeros(len(cells))
-        levels: dict[Figure, Levels] = {"count": Levels(nothing, upper, nothing)}
+        levels: dict[TableFigure, Levels] = {"count": Levels(nothing, upper, nothing)}
         if table.cells.value is not None:
             scale = value_scale(table, contributors, self.n)
             levels["value"] = symmetric(table, cells, self.margin / 100 * scale)

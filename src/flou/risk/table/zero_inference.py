@@ -12,24 +12,22 @@ is married) disclose nothing: declare them, so that they are structural zeros an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from flou.engine.errors import DataError
+from flou.engine.figure import Figure, FigureValue
 from flou.engine.note import Note
-from flou.engine.result import Figure
-from flou.engine.risk_figure import Safe
-from flou.engine.values import Proportion
+from flou.engine.risk_figure import SHARE
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
 from flou.risk.table.count_inference import with_counts
 from flou.risk.table.groups import find_groups
 from flou.risk.table.inference_chart import behind_a_zero
 from flou.risk.table.inference_result import InferenceMeasure, InferenceResult
-from flou.risk.table.lone_children import LABELS, LoneChildren
+from flou.risk.table.lone_children import FIGURES, LoneChildren
 from flou.risk.table.prior import PriorKind, prior_on
 from flou.risk.table.setting import Setting, counted_cells
 
@@ -48,21 +46,22 @@ class ZeroInference(InferenceMeasure):
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference from zeros"
     audience = "public"
-    safe: ClassVar[Mapping[str, Safe]] = {
-        **InferenceMeasure.safe,
-        "published": "either",
-        "group": "low",
-        "n_zeros": "either",
-        "true_zeros": "low",
-        "n_groups": "either",
-        "n_true_groups": "low",
-        "n_pairs": "either",
-        "n_told": "low",
-        "n_alike": "either",
-        "empty": "low",
-        "worst_empty": "low",
-        "true_empty": "low",
-    }
+    headline: ClassVar[Figure] = Figure.public("value", "probability that a published zero is true", "share", SHARE)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure("published", "share of cells published as zero", "share"),
+        Figure(
+            "group",
+            "probability that a group shown in one category alone truly is, were its cells independent",
+            "share",
+            "low",
+            "public",
+        ),
+        Figure("n_zeros", "cells published as zero", "count"),
+        Figure("true_zeros", "share of them that are true", "share", "low"),
+        Figure("n_groups", "groups shown in one category alone", "count"),
+        Figure("n_true_groups", "those that truly are", "count", "low"),
+        *FIGURES,
+    )
 
     categories: int = Field(2, ge=2, lt=10_000, description="categories that a group is spread over, for `group`")
     prior: PriorKind = Field("empirical", description="what the intruder believes of the counts beforehand")
@@ -76,9 +75,9 @@ class ZeroInference(InferenceMeasure):
             raise _no_zeros()  # a list that leaves the empty cells out would make every published zero look false
         chances = setting.mechanism.probability(zero[None, :], true[:, None])
         found = conclude(true, zero, chances, prior.shares, prior.weights, zero)
-        figures: dict[str, Figure] = {
-            "published": Proportion(found.published),
-            "group": Proportion(found.value ** (self.categories - 1)),
+        figures: dict[str, FigureValue] = {
+            "published": found.published,
+            "group": found.value ** (self.categories - 1),
         }
         if setting.tables:
             figures |= self._observed(setting)
@@ -89,15 +88,13 @@ class ZeroInference(InferenceMeasure):
             data,
             setting,
             value=found.value,
-            value_label="probability that a published zero is true",
             figures=figures,
-            figure_labels={k: v for k, v in _LABELS.items() if k in figures},
             notes=notes,
             counts=found.lines,
             chart=behind_a_zero,
         )
 
-    def _observed(self, setting: Setting) -> dict[str, Figure]:
+    def _observed(self, setting: Setting) -> dict[str, FigureValue]:
         """What the tables themselves show."""
         n_zeros = n_true = 0
         groups = [find_groups(table) for table in setting.tables]
@@ -108,22 +105,11 @@ class ZeroInference(InferenceMeasure):
         lone = LoneChildren.of(setting.tables, groups)
         return {
             "n_zeros": n_zeros,
-            "true_zeros": Proportion(n_true / n_zeros if n_zeros else 0.0),
+            "true_zeros": n_true / n_zeros if n_zeros else 0.0,
             "n_groups": sum(len(found.child) for found in groups),
             "n_true_groups": sum(int(found.true.sum()) for found in groups),
             **lone.figures(setting.mechanism, self.prior, setting.frequencies),
         }
-
-
-_LABELS = {
-    "published": "share of cells published as zero",
-    "group": "probability that a group shown in one category alone truly is, were its cells independent",
-    "n_zeros": "cells published as zero",
-    "true_zeros": "share of them that are true",
-    "n_groups": "groups shown in one category alone",
-    "n_true_groups": "those that truly are",
-    **LABELS,
-}
 
 
 def _no_zeros() -> DataError:

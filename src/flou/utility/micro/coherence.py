@@ -20,10 +20,11 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.comparison import ComparisonResult, Detail, Shown
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Utility
+from flou.engine.figure import Figure
 from flou.engine.note import Note
 from flou.engine.owners import Owners
 from flou.engine.parameters import Columns
+from flou.engine.utility import Utility
 from flou.engine.values import Proportion
 from flou.utility.micro.bins import bin_bounds
 from flou.utility.micro.class_bounds import class_names, groups
@@ -63,6 +64,17 @@ class Coherence(Utility):
     reference: ClassVar[str] = "hellinger1909"
     title: ClassVar[str] = "observed and released distribution"
     audience = "public"
+    headline: ClassVar[Figure] = Figure(
+        "value", "Hellinger distance of the two distributions", "number", "either", "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure(
+            "worst_group", "largest distance of a group (groups of 30 records or more)", "number", "either", "public"
+        ),
+        Figure.public("n_groups", "groups compared", "number"),
+        Figure("nulls_original", "records without a value in the original", "share"),
+        Figure.public("nulls_released", "records without a value in the release", "share"),
+    )
     allows_several_rows: ClassVar[bool] = True
 
     column: str = Field(description="the number or date whose distribution is compared")
@@ -102,15 +114,7 @@ class Coherence(Utility):
             original,
             owners,
             value=overall["distance"],
-            value_label="Hellinger distance of the two distributions",
-            value_kind="score",
             figures=figures,
-            figure_labels={
-                "worst_group": "largest distance of a group (groups of 30 records or more)",
-                "n_groups": "groups compared",
-                "nulls_original": "records without a value in the original",
-                "nulls_released": "records without a value in the release",
-            },
             notes=tuple(notes),
             details={
                 "groups": Detail(

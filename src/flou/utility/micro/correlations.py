@@ -20,10 +20,11 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.comparison import ComparisonResult, Detail, Shown
 from flou.engine.errors import DataError
-from flou.engine.method import Utility
+from flou.engine.figure import Figure
 from flou.engine.note import Note
 from flou.engine.owners import Owners
 from flou.engine.parameters import Columns
+from flou.engine.utility import Utility
 from flou.utility.micro.associations import Category, Number, correlation_ratio, cramers_v, pearson
 from flou.utility.micro.links_chart import links_chart
 from flou.utility.micro.two_files import (
@@ -54,6 +55,14 @@ class Correlations(Utility):
     reference: ClassVar[str] = "cramer1946"
     title: ClassVar[str] = "links between columns"
     audience = "public"
+    headline: ClassVar[Figure] = Figure(
+        "value", "largest change of a link between two columns", "number", "either", "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("mean_change", "mean change of a link, in size", "number"),
+        Figure.public("n_pairs", "pairs of columns", "number"),
+        Figure.public("n_columns", "columns compared", "number"),
+    )
     allows_several_rows: ClassVar[bool] = True
 
     columns: Columns | None = Field(None, description="columns to compare; default: all that both files publish")
@@ -89,17 +98,10 @@ class Correlations(Utility):
             original,
             owners,
             value=float(changes.max()),  # type: ignore[arg-type]
-            value_label="largest change of a link between two columns",
-            value_kind="score",
             figures={
                 "mean_change": float(changes.mean()),  # type: ignore[arg-type]
                 "n_pairs": frame.height,
                 "n_columns": len(chosen),
-            },
-            figure_labels={
-                "mean_change": "mean change of a link, in size",
-                "n_pairs": "pairs of columns",
-                "n_columns": "columns compared",
             },
             notes=(*weight_notes(original, released), *notes),
             details={

@@ -20,10 +20,11 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.engine.comparison import ComparisonResult, Detail, Shown
 from flou.engine.errors import DataError, ParameterError, listed
-from flou.engine.method import Utility
+from flou.engine.figure import Figure
 from flou.engine.note import Note
 from flou.engine.owners import Owners
 from flou.engine.parameters import Columns
+from flou.engine.utility import Utility
 from flou.engine.values import Proportion
 from flou.utility.micro.class_bounds import FEW_VALUES, MOST_GROUPS, cut_at, quantile_classes
 from flou.utility.micro.coefficients import coefficient_lines, figures_of
@@ -70,6 +71,21 @@ class Regression(Utility):
     reference: ClassVar[str] = "karr2006"
     title: ClassVar[str] = "regression on both files"
     audience = "public"
+    headline: ClassVar[Figure] = Figure(
+        "value", "mean overlap of the confidence intervals", "share", "either", "public"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("worst_group", "smallest mean overlap of a group", "share"),
+        Figure.public("n_coefficients", "coefficients in both files", "number"),
+        Figure(
+            "n_sign_changed", "coefficients whose sign changed, significant in both files", "number", "either", "public"
+        ),
+        Figure.public("n_apart", "coefficients whose intervals do not overlap at all", "number"),
+        Figure.public("n_lost", "coefficients that one file alone has", "number"),
+        Figure("n_original", "complete records in the original", "count"),
+        Figure.public("n_released", "complete records in the release", "count"),
+        Figure.public("n_incomplete", "records of the release left out: a value is missing", "count"),
+    )
     allows_several_rows: ClassVar[bool] = True
 
     outcome: str = Field(description="the number that is explained")
@@ -114,19 +130,8 @@ class Regression(Utility):
             original,
             owners,
             value=figures_of(lines)["overlap"],
-            value_label="mean overlap of the confidence intervals",
             figures={**_counted(lines, self.by is not None), "n_original": len(kept[0]), "n_released": len(kept[1]),
                      "n_incomplete": dropped[1]},
-            figure_labels={
-                "worst_group": "smallest mean overlap of a group",
-                "n_coefficients": "coefficients in both files",
-                "n_sign_changed": "coefficients whose sign changed, significant in both files",
-                "n_apart": "coefficients whose intervals do not overlap at all",
-                "n_lost": "coefficients that one file alone has",
-                "n_original": "complete records in the original",
-                "n_released": "complete records in the release",
-                "n_incomplete": "records of the release left out: a value is missing",
-            },
             notes=(*weight_notes(original, released), *notes),
             details={
                 "coefficients": Detail(

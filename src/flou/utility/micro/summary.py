@@ -17,10 +17,11 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.engine.comparison import ComparisonResult, Detail, Shown
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Utility
+from flou.engine.figure import Figure
 from flou.engine.note import Note
 from flou.engine.owners import Owners
 from flou.engine.parameters import Columns, Pairs, Share
+from flou.engine.utility import Utility
 from flou.engine.values import Proportion
 from flou.utility.micro.class_bounds import groups
 from flou.utility.micro.summary_chart import deviation_chart
@@ -64,6 +65,19 @@ class Summary(Utility):
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "univariate comparison"
     audience = "public"
+    headline: ClassVar[Figure] = Figure.public(
+        "value", "largest deviation of a column (mean, or share of records that moved)", "share"
+    )
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure.public("mean_deviation", "largest deviation of a mean", "share"),
+        Figure.public("sd_deviation", "largest deviation of a standard deviation", "share"),
+        Figure.public("quantile_deviation", "largest deviation of a quantile", "share"),
+        Figure.public("moved", "largest share of records that moved to another category", "share"),
+        Figure.public("group_deviation", "largest deviation of a group's mean (groups of 30 records or more)", "share"),
+        Figure.public("groups_within", "share of group means within the tolerance", "share"),
+        Figure.public("n_columns", "columns compared", "number"),
+        Figure.public("n_skipped", "columns that cannot be compared", "number"),
+    )
     allows_several_rows: ClassVar[bool] = True
 
     columns: Columns | None = Field(None, description="columns to compare; default: all that both files publish")
@@ -103,18 +117,7 @@ class Summary(Utility):
             original,
             owners,
             value=found.largest,
-            value_label="largest deviation of a column (mean, or share of records that moved)",
             figures=self._figures(found, len(notes)),
-            figure_labels={
-                "mean_deviation": "largest deviation of a mean",
-                "sd_deviation": "largest deviation of a standard deviation",
-                "quantile_deviation": "largest deviation of a quantile",
-                "moved": "largest share of records that moved to another category",
-                "group_deviation": "largest deviation of a group's mean (groups of 30 records or more)",
-                "groups_within": "share of group means within the tolerance",
-                "n_columns": "columns compared",
-                "n_skipped": "columns that cannot be compared",
-            },
             notes=(*weight_notes(original, released), *found.notes(), *notes),
             details=found.details(),
             chart=deviation_chart,

@@ -22,10 +22,9 @@ from flou.engine import native
 from flou.engine.comparison import ComparisonResult, Detail, Kind, Shown
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Utility
+from flou.engine.figure import Figure, FigureValue, Unit
 from flou.engine.note import Note
-from flou.engine.result import Figure
-from flou.engine.values import Proportion
+from flou.engine.utility import Utility
 from flou.engine.words import Words
 from flou.utility.table.cells import Cells, Floats, Integers, pair_cells
 from flou.utility.table.sizes import SIZES, class_of, class_text
@@ -35,15 +34,22 @@ from flou.utility.table.sizes_chart import by_size
 _MOST_CHANCES = 2_000_000
 
 
+def count_figures(unit: Unit) -> tuple[Figure, ...]:
+    """The figures of a comparison of counts. What was observed counts true cells: the public reads what is expected."""
+    return (
+        Figure.public("expected", "the same as the mechanism leads one to expect", unit),
+        Figure.public("large", "the same for large counts, expected", unit),
+        Figure("n_cells", "cells compared"),
+        Figure("n_withheld", "cells withheld"),
+    )
+
+
 class CountUtility(Utility):
     """Shared by the comparisons of counts. A subclass scores pairs of counts and says how scores are put together."""
 
     takes = ("table", "table set", "mechanism")
     #: Whether a large value is good (a share of close counts) or bad (a deviation).
     better: ClassVar[Literal["high", "low"]] = "low"
-    #: How the headline is read.
-    value_kind: ClassVar[Literal["share", "score"]] = "score"
-    label: ClassVar[str]
     #: What a withheld cell scores; None leaves it out.
     withheld: ClassVar[float | None] = None
 
@@ -78,13 +84,13 @@ class CountUtility(Utility):
         expected = self._expected(mechanism, frequencies.counts)
         value = self._join(expected, frequencies.counts, frequencies.cells.astype(np.float64))
         compared = int(frequencies.cells[~np.isnan(expected)].sum())
-        figures: dict[str, Figure] = {"large": self._shown(large), "n_cells": compared}
+        figures: dict[str, FigureValue] = {"large": large, "n_cells": compared}
         lines = self._by_size(frequencies.counts, frequencies.cells.astype(np.float64), None, expected)
         return self._built(None, "polars", value, figures, lines, ())
 
     def axis_title(self, words: Words) -> str:
         """What a chart calls the figure."""
-        return words(self.label)
+        return words(self.headline.label)
 
     # what a subclass says
 
@@ -127,14 +133,14 @@ class CountUtility(Utility):
         hidden = cells.withheld
         scores = self._score(cells.true, cells.published)
         scores[hidden] = np.nan if self.withheld is None else self.withheld
-        figures: dict[str, Figure] = {}
+        figures: dict[str, FigureValue] = {}
         expected = None
         if cells.mechanism is not None:
             counts, place = np.unique(cells.true, return_inverse=True)
             expected = self._expected(cells.mechanism, counts)
             n_each: Floats = np.bincount(place, cells.weight).astype(np.float64)
             joined = self._join(expected, counts, n_each)
-            figures = {"expected": self._shown(joined), "large": self._shown(self._large(cells.mechanism))}
+            figures = {"expected": joined, "large": self._large(cells.mechanism)}
             expected = expected[place]
         figures["n_cells"] = int(cells.weight[~np.isnan(scores)].sum())
         notes = []
@@ -168,9 +174,6 @@ class CountUtility(Utility):
         """Where classes of counts begin."""
         return SIZES
 
-    def _shown(self, value: float | None) -> Figure:
-        return Proportion(value) if value is not None and self.value_kind == "share" else value
-
     def _required(self, large: float | None) -> float:
         if large is None:
             raise ParameterError(
@@ -183,13 +186,13 @@ class CountUtility(Utility):
         data: Any,
         kind: native.Kind,
         value: float,
-        figures: dict[str, Figure],
+        figures: dict[str, FigureValue],
         lines: pl.DataFrame | None,
         notes: tuple[Note, ...],
     ) -> ComparisonResult:
         tables = () if data is None else tables_of(data)
         known = {k: v for k, v in figures.items() if v is not None}
-        number: Kind = "share" if self.value_kind == "share" else "number"
+        number: Kind = "share" if self.headline.unit == "share" else "number"
         details = {}
         if lines is not None:
             columns = (
@@ -206,11 +209,7 @@ class CountUtility(Utility):
             method=self.name(),
             title=self.title,
             settings=self.shown_settings(),
-            value=value,
-            value_label=self.label,
-            value_kind=self.value_kind,
-            figures=known,
-            figure_labels={k: v for k, v in _LABELS.items() if k in known},
+            **self.described({"value": value, "figures": known}),
             notes=notes,
             measured_on="release" if tables and all(t.released for t in tables) else "original",
             test_only=any(t.marks.test_only for t in tables),
@@ -226,11 +225,3 @@ class CountUtility(Utility):
 def _mean(scores: Floats, weights: Floats) -> float | None:
     held = ~np.isnan(scores) & (weights > 0)
     return float(np.average(scores[held], weights=weights[held])) if held.any() else None
-
-
-_LABELS = {
-    "expected": "the same as the mechanism leads one to expect",
-    "large": "the same for large counts, expected",
-    "n_cells": "cells compared",
-    "n_withheld": "cells withheld",
-}

@@ -15,8 +15,9 @@ import numpy as np
 
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.engine.errors import DataError
+from flou.engine.figure import Figure
 from flou.utility.table.cells import Cells, Floats, Integers
-from flou.utility.table.count_utility import CountUtility
+from flou.utility.table.count_utility import CountUtility, count_figures
 
 
 class Hellinger(CountUtility):
@@ -29,7 +30,8 @@ class Hellinger(CountUtility):
     reference: ClassVar[str] = "shlomo2015"
     title: ClassVar[str] = "Hellinger distance of counts"
     audience = "public"
-    label: ClassVar[str] = "Hellinger distance"
+    headline: ClassVar[Figure] = Figure("value", "Hellinger distance")
+    figures: ClassVar[tuple[Figure, ...]] = count_figures("number")
 
     def _score(self, true: Integers, published: Floats) -> Floats:
         difference: Floats = (np.sqrt(true) - np.sqrt(published)) ** 2

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from flou.engine.figure import Figure
 from flou.utility.table.cells import Floats, Integers
-from flou.utility.table.count_utility import CountUtility
+from flou.utility.table.count_utility import CountUtility, count_figures
 
 
 class MeanDeviation(CountUtility):
@@ -26,7 +27,8 @@ class MeanDeviation(CountUtility):
     reference: ClassVar[str] = "jamme2025"
     title: ClassVar[str] = "deviation of counts"
     audience = "public"
-    label: ClassVar[str] = "mean absolute deviation"
+    headline: ClassVar[Figure] = Figure("value", "mean absolute deviation")
+    figures: ClassVar[tuple[Figure, ...]] = count_figures("number")
 
     def _score(self, true: Integers, published: Floats) -> Floats:
         return np.abs(published - true)

@@ -8,15 +8,16 @@ and are left out, also where noise made something of them. Withheld cells are le
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from flou.describe.mechanism.mechanism import Mechanism
+from flou.engine.figure import Figure
 from flou.engine.parameters import as_tuple
 from flou.utility.table.cells import Floats, Integers
-from flou.utility.table.count_utility import CountUtility
+from flou.utility.table.count_utility import CountUtility, count_figures
 from flou.utility.table.sizes import SIZES
 
 
@@ -36,8 +37,8 @@ class RelativeDeviation(CountUtility):
     reference: ClassVar[str] = "shlomo2015"
     title: ClassVar[str] = "relative deviation of counts"
     audience = "public"
-    value_kind: ClassVar[Literal["share", "score"]] = "share"
-    label: ClassVar[str] = "mean relative deviation of non-empty cells"
+    headline: ClassVar[Figure] = Figure("value", "mean relative deviation of non-empty cells", "share")
+    figures: ClassVar[tuple[Figure, ...]] = count_figures("share")
 
     sizes: Annotated[
         tuple[Annotated[int, Field(ge=1, lt=2**53)], ...],

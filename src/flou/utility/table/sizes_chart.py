@@ -27,7 +27,7 @@ def by_size(title: Callable[[Words], str], result: ComparisonResult, look: Look)
         if line[kind] is not None
     ]
     order = [range_text(size, words) for size in lines["size"]]
-    axis = percent_axis(words) if result.value_kind == "share" else number_axis(words)
+    axis = percent_axis(words) if result.headline.unit == "share" else number_axis(words)
     x = alt.X("class:N", sort=order, title=words("true count"), axis=alt.Axis(labelAngle=0))
     y = alt.Y("value:Q", title=in_lines(title(words)), axis=axis)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)

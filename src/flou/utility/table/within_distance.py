@@ -13,9 +13,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from flou.engine.figure import Figure
 from flou.engine.words import Words
 from flou.utility.table.cells import Floats, Integers
-from flou.utility.table.count_utility import CountUtility
+from flou.utility.table.count_utility import CountUtility, count_figures
 
 
 class WithinDistance(CountUtility):
@@ -30,8 +31,8 @@ class WithinDistance(CountUtility):
     title: ClassVar[str] = "counts that stay close"
     audience = "public"
     better: ClassVar[Literal["high", "low"]] = "high"
-    value_kind: ClassVar[Literal["share", "score"]] = "share"
-    label: ClassVar[str] = "share of cells within the distance"
+    headline: ClassVar[Figure] = Figure("value", "share of cells within the distance", "share")
+    figures: ClassVar[tuple[Figure, ...]] = count_figures("share")
     withheld: ClassVar[float | None] = 0.0
 
     d: int = Field(ge=0, lt=2**53, description="largest deviation that still counts as close")

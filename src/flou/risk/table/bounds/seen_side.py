@@ -33,7 +33,7 @@ from flou.risk.table.bounds.sides import NEARLY, Side
 from flou.risk.table.bounds.view import View, is_whole
 from flou.risk.table.bounds.whole_extremes import whole_base
 from flou.risk.table.bounds.whole_table import WholeTable
-from flou.risk.table.primary_rule import Figure
+from flou.risk.table.primary_rule import TableFigure
 
 #: Published sums are floats, and may have been rounded for print: so much of the size of an equation is forgiven.
 _LOST = 1e-9
@@ -98,7 +98,7 @@ def seen_sides(table: Table, whole_table: WholeTable, equations: Equations, apri
     assert published is not None  # a table without true figures has published ones
     asked = np.zeros(whole_table.table.n_cells, dtype=np.bool_)
     asked[whole_table.places] = published.hidden
-    figures: list[tuple[Figure, NDArray[Any]]] = []
+    figures: list[tuple[TableFigure, NDArray[Any]]] = []
     if published.counted:
         figures.append(("count", published.count))
     if published.value is not None:
@@ -133,7 +133,7 @@ def uncertain(table: Table) -> NDArray[np.bool_]:
     return np.asarray(least < most)
 
 
-def _behind(table: Table, figure: Figure, seen: NDArray[Any]) -> tuple[Floats, Floats]:
+def _behind(table: Table, figure: TableFigure, seen: NDArray[Any]) -> tuple[Floats, Floats]:
     """The least and the largest true figure behind each published one; NaN where it is withheld."""
     shown = seen.astype(np.float64)
     known = ~np.isnan(shown)
@@ -153,7 +153,7 @@ def _behind(table: Table, figure: Figure, seen: NDArray[Any]) -> tuple[Floats, F
     return least, most
 
 
-def _lowest(table: Table, figure: Figure, shown: Floats) -> float:
+def _lowest(table: Table, figure: TableFigure, shown: Floats) -> float:
     """What a suppressed figure is at least, by what everybody knows of such tables."""
     known = ~np.isnan(shown)
     if figure == "value":

@@ -19,7 +19,7 @@ from flou.describe.table.equations import Equations, require_additive
 from flou.describe.table.table import Table
 from flou.risk.table.bounds.needs import Needs
 from flou.risk.table.bounds.view import View
-from flou.risk.table.primary_rule import Figure, Levels, Sensitive, has_negatives
+from flou.risk.table.primary_rule import Levels, Sensitive, TableFigure, has_negatives
 
 #: What protection levels are taken for: bounds on either side, the width between them, or nothing but exactness.
 Intervals = Literal["levels", "sliding", "exact"]
@@ -33,7 +33,7 @@ NEARLY = 1e-3
 class Side:
     """One figure: how it is seen, and what must be possible of it."""
 
-    figure: Figure
+    figure: TableFigure
     view: View
     #: Bounds that must be reached; of a `sliding` one, upwards, it suffices that the interval is so wide.
     needs: Needs
@@ -58,7 +58,7 @@ class Side:
         return replace(self, needs=needs)
 
 
-def shown_figures(table: Table, show: Show) -> tuple[Figure, ...]:
+def shown_figures(table: Table, show: Show) -> tuple[TableFigure, ...]:
     """The figures that are published."""
     if show == "both":
         return ("count", "value")
@@ -94,7 +94,7 @@ def make_sides(
     return out
 
 
-def _view(table: Table, equations: Equations, figure: Figure, hides_zeros: bool) -> View:
+def _view(table: Table, equations: Equations, figure: TableFigure, hides_zeros: bool) -> View:
     n = table.n_cells
     if figure == "value":
         figures = table.true_values.astype(np.float64)

@@ -17,7 +17,8 @@ import pytest
 from tests.depth import DEEP
 
 import flou
-from flou.engine.method import Method, RiskMeasure
+from flou.engine.measure import RiskMeasure
+from flou.engine.method import Method
 from flou.engine.plan_schema import plan_schema
 from flou.engine.result import RiskResult
 from flou.engine.sense import MISSING

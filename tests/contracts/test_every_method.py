@@ -30,8 +30,10 @@ from tests.contracts.cases import (
 import flou
 from flou.engine import registry
 from flou.engine.comparison import ComparisonResult
-from flou.engine.method import Claim, Method, Protection, RiskMeasure
+from flou.engine.measure import RiskMeasure
+from flou.engine.method import Method
 from flou.engine.plan_schema import method_schema
+from flou.engine.protection import Claim, Protection
 from flou.engine.utility import Utility
 from flou.engine.words import _catalogue
 

@@ -13,7 +13,7 @@ from tests.contracts.table_cases import EXAMPLES, SECRET
 
 import flou
 from flou.engine import native
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.utility import Utility
 from flou.engine.words import _catalogue
 from flou.risk.table.primary_rule import PrimaryRule

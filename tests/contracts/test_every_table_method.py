@@ -29,8 +29,10 @@ from tests.contracts.table_cases import (
 import flou
 from flou.engine import registry
 from flou.engine.attack import Attack
-from flou.engine.method import Method, Protection, RiskMeasure
+from flou.engine.measure import RiskMeasure
+from flou.engine.method import Method
 from flou.engine.plan_schema import method_schema
+from flou.engine.protection import Protection
 from flou.engine.utility import Utility
 
 ALL = [pytest.param(m, id=f"{name}-{i}") for name, ms in EXAMPLES.items() for i, m in enumerate(ms)]

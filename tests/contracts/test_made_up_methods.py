@@ -26,8 +26,9 @@ from flou.engine.attack import Attack
 from flou.engine.comparison import ComparisonResult
 from flou.engine.figure import Figure
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Protection, RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
+from flou.engine.protection import Protection
 from flou.engine.release import Change, Outcome
 from flou.engine.risk_figure import SHARE
 from flou.engine.utility import Utility

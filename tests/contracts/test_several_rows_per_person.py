@@ -13,7 +13,9 @@ from tests.contracts.cases import EXAMPLES, SPARK, native
 
 import flou
 from flou.engine import registry
-from flou.engine.method import Method, Protection, RiskMeasure
+from flou.engine.measure import RiskMeasure
+from flou.engine.method import Method
+from flou.engine.protection import Protection
 from flou.engine.utility import Utility
 
 SECRET = flou.Secret(bytes(range(32)))

@@ -24,8 +24,8 @@ from flou.describe.microdata import Microdata
 from flou.engine import claim, spool
 from flou.engine import native as engines
 from flou.engine.errors import DataError
-from flou.engine.method import Claim, Protection
 from flou.engine.progress import listening
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 

@@ -15,9 +15,9 @@ from flou.engine import registry
 from flou.engine.attack import Attack, wilson
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Protection
 from flou.engine.note import Note
 from flou.engine.owners import Owners
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.engine.result import Result

@@ -17,9 +17,9 @@ from tests.contracts.cases import native
 import flou
 from flou.engine.attack import Attack
 from flou.engine.errors import GuaranteeBrokenError
-from flou.engine.method import Protection
 from flou.engine.native.polars import compact
 from flou.engine.owners import Owners
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 

@@ -17,7 +17,7 @@ from tests.depth import at_depth
 
 import flou
 from flou.engine.errors import FlouError
-from flou.engine.method import Protection
+from flou.engine.protection import Protection
 from flou.engine.values import text_of
 
 ROW = "row"

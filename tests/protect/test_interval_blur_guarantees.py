@@ -12,7 +12,7 @@ import pytest
 
 import flou
 from flou.engine.errors import GuaranteeBrokenError
-from flou.engine.method import Protection
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect import IntervalBlur

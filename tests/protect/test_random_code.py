@@ -15,7 +15,7 @@ from tests.depth import examples
 
 import flou
 from flou.engine.errors import DataError, GuaranteeBrokenError, Infeasible, ParameterError
-from flou.engine.method import Protection
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect import RandomCode

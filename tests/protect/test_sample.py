@@ -14,7 +14,7 @@ import pytest
 import flou
 from flou.engine.data import Kin
 from flou.engine.errors import DataError, GuaranteeBrokenError, ParameterError
-from flou.engine.method import Protection
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.protect import LocalSuppression, Recode, Sample

@@ -24,7 +24,7 @@ import flou
 from flou.decide.verdict import Decision
 from flou.describe.microdata import Microdata
 from flou.describe.table.table import Table
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.job.carry_out import Done, carry_out
 from flou.job.folder import write_folder
 

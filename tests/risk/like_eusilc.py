@@ -10,7 +10,7 @@ import polars as pl
 
 import flou
 from flou.describe.microdata import Microdata
-from flou.engine.method import Protection
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 

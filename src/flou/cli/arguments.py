@@ -24,3 +24,15 @@ Memory = Annotated[
     typer.Option("--memory", help="Most megabytes that the work may hold; more, and it ends and writes nothing."),
 ]
 PlanFile = Annotated[str, typer.Argument(help="Plan file (TOML).")]
+OfStage = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--stage", help="Only those of a stage: measure, protect, attack or compare."),
+]
+OnData = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--data", help="Only those that work on microdata, or on a table."),
+]
+AnsweringTo = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--answers", help="Only those that close, reduce or measure an attack, such as homogeneity."),
+]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.plan import DataSource
 from flou.job import source as sources
 

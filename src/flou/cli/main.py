@@ -21,12 +21,15 @@ from typer.core import TyperGroup
 from flou._version import __version__
 from flou.cli.arguments import (
     METHOD_OPTIONS,
+    AnsweringTo,
     Decimal,
     Delimiter,
     Encoding,
     EngineName,
     Keys,
     Memory,
+    OfStage,
+    OnData,
     PlanFile,
     SchemaFile,
     SecretFile,
@@ -38,7 +41,8 @@ from flou.cli.table_commands import calibrate, table
 from flou.engine.errors import FlouError, Interrupted
 
 if TYPE_CHECKING:
-    from flou.engine.method import Protection, RiskMeasure
+    from flou.engine.measure import RiskMeasure
+    from flou.engine.protection import Protection
 
 BAD_INPUT, FAULT = 2, 1
 
@@ -248,12 +252,17 @@ def report(
 
 
 @app.command()
-def methods(name: Annotated[Optional[str], typer.Argument(help="Explain this method.")] = None) -> None:  # noqa: UP045
+def methods(
+    name: Annotated[Optional[str], typer.Argument(help="Explain this method.")] = None,  # noqa: UP045
+    stage: OfStage = None,
+    data: OnData = None,
+    answers: AnsweringTo = None,
+) -> None:
     """List the methods, or explain one."""
-    from flou.cli.show import show_method, show_methods
+    from flou.cli.show_methods import show_method, show_methods
 
     if name is None:
-        show_methods()
+        show_methods(stage=stage, data=data, answers=answers)
     else:
         show_method(name)
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import textwrap
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
-from flou.engine import registry
-from flou.engine.errors import PlanError, did_you_mean
-from flou.engine.plan_schema import summary_of
 from flou.engine.values import settings_text
 
 if TYPE_CHECKING:
@@ -26,7 +21,7 @@ def console() -> Console:
     return Console(highlight=False, markup=False)
 
 
-def _table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+def lines_of(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
@@ -37,7 +32,7 @@ def show_overview(found: Overview) -> None:
     """One line a column, and the keys."""
     out = console()
     out.print(f"{found.n_records:,} records, {len(found.columns)} columns")
-    table = _table(
+    table = lines_of(
         "column",
         "role",
         "type",
@@ -125,57 +120,3 @@ def hanging(out: Console, head: str, text: str) -> None:
     """A paragraph whose further lines stand below the first, behind its head."""
     indent = " " * min(len(head), 4)
     out.print(textwrap.fill(text, out.width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False))
-
-
-def show_methods() -> None:
-    """All methods by stage."""
-    out = console()
-    for stage in registry.STAGES:
-        names = registry.names(stage)
-        if names:
-            out.print(stage, style="bold")
-            table = _table("", "")
-            table.show_header = False
-            for name in names:
-                table.add_row(f"  {name}", summary_of(registry.find(stage, name)).partition(": `")[0])
-            out.print(table)
-    out.print("Explain one: flou methods NAME")
-
-
-def _filled(paragraph: str) -> list[str]:
-    """A paragraph in 78 columns; items of a list each on lines of their own, formulas as they are."""
-    if any(line.startswith("    ") for line in paragraph.splitlines()):
-        return paragraph.splitlines()
-    first, *items = re.split(r"^- ", paragraph, flags=re.MULTILINE)
-    lines = textwrap.wrap(" ".join(first.split()), 78)
-    for item in items:
-        lines += textwrap.wrap(" ".join(item.split()), 78, initial_indent="- ", subsequent_indent="  ")
-    return lines
-
-
-def show_method(name: str) -> None:
-    """One method: what it does, its parameters, its reference."""
-    wanted = name.replace("-", "_")
-    found = [(s, registry.find(s, wanted)) for s in registry.STAGES if wanted in registry.names(s)]
-    if not found:
-        every = [n for s in registry.STAGES for n in registry.names(s)]
-        raise PlanError(f"There is no method named {name!r}.{did_you_mean(wanted, every)}")
-    stage, method = found[0]
-    out = console()
-    out.print(f"{method.name()} ({stage})", style="bold")
-    module = inspect.getmodule(method)
-    for text in (method.__doc__, module.__doc__ if module else None):
-        for paragraph in inspect.cleandoc(text or "").split("\n\n"):
-            for line in _filled(paragraph):
-                out.print(line)
-            out.print()
-    table = _table("parameter", "default", "meaning")
-    described = method.model_json_schema().get("properties", {})
-    for field_name, field in method.model_fields.items():
-        default = "required" if field.is_required() else "" if field.default is None else str(field.default)
-        choices = described[field_name].get("enum", ())
-        meaning = f"{field.description or ''}{': ' if choices else ''}{', '.join(choices)}"
-        table.add_row(f"--{field_name.replace('_', '-')}", default, meaning)
-    out.print(table)
-    if method.reference:
-        out.print(f"Reference: {method.reference} (docs/reference/bibliography.md)")

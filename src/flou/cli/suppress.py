@@ -18,7 +18,7 @@ from flou.engine.words import Words
 if TYPE_CHECKING:
     from flou.describe.table.suppression import Audit
     from flou.describe.table.table import Table
-    from flou.engine.method import Protection
+    from flou.engine.protection import Protection
 
 #: How the states are printed, in this order; cells that the office kept only where there are some.
 _STATES = ("primary", "secondary", "kept", "published", "zero")

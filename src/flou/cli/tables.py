@@ -27,7 +27,7 @@ from flou.job.source import find_secret
 
 if TYPE_CHECKING:
     from flou.describe.table.flags import Flags
-    from flou.engine.method import Protection
+    from flou.engine.protection import Protection
 
 _LINES_SHOWN = 15
 _WIDTH = 80

@@ -15,7 +15,8 @@ from pydantic.fields import FieldInfo
 from flou.decide.verdict import Decision
 from flou.engine import registry
 from flou.engine.errors import ParameterError, did_you_mean
-from flou.engine.method import Method, RiskMeasure
+from flou.engine.measure import RiskMeasure
+from flou.engine.method import Method
 from flou.engine.parameters import Parameters
 from flou.engine.result import Result
 from flou.engine.sense import STRICT

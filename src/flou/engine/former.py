@@ -15,7 +15,7 @@ from flou.engine.parsing import parsed_json
 from flou.engine.values import Proportion
 
 if TYPE_CHECKING:
-    from flou.engine.method import Protection
+    from flou.engine.protection import Protection
     from flou.engine.release import Step
     from flou.engine.series import Series
 

@@ -9,7 +9,7 @@ from flou.engine.errors import DataError, listed
 
 if TYPE_CHECKING:
     from flou.engine.former import FormerRelease
-    from flou.engine.method import Protection
+    from flou.engine.protection import Protection
 
 #: The parameters of noises that name columns.
 _NAMING = ("column", "columns", "by", "given")

@@ -18,13 +18,15 @@ from flou.engine.data import data_kind
 from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
 from flou.engine.former import FormerRelease
-from flou.engine.method import Method, Protection, RiskMeasure
+from flou.engine.measure import RiskMeasure
+from flou.engine.method import Method
 from flou.engine.native import require_engine
 from flou.engine.output import Formulas, checked_path, require_formulas
 from flou.engine.parsing import Unparsable, parsed_toml
 from flou.engine.places import within
 from flou.engine.plan_check import check_tables, require_tables
 from flou.engine.progress import Progress, listening
+from flou.engine.protection import Protection
 from flou.engine.registry import STAGES, Stage
 from flou.engine.release import Release
 from flou.engine.secret import Secret

@@ -53,7 +53,7 @@ def _require_one_protection(plan: Plan) -> None:
             "true figures: the promises of one would not hold after the other. Leave one of them out, or make a plan "
             "of each."
         )
-    if steps[0].one_table and len(plan.tables) > 1:
+    if "one table" in steps[0].requires and len(plan.tables) > 1:
         raise PlanError(
             f"[[protect]] {steps[0].name()} protects one table at a time, and the plan makes "
             f"{listed([t.name for t in plan.tables])}: cells that tables share must be treated alike in all of them. "

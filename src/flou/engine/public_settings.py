@@ -34,7 +34,8 @@ class PublicSettings:
     def _is_kept(self, method: type[Method] | None, name: str) -> bool:
         if method is None or not registry.speaks_publicly(method):  # nothing is known of it, or it is for the office
             return True
-        return is_secret(method, name) or is_internal(method, name) or (method.sensitivity_rule and not self.rules)
+        by_policy = method.parameter_audience == "policy" and not self.rules
+        return by_policy or is_secret(method, name) or is_internal(method, name)
 
     def _masked(self, held: Any) -> Any:
         """A parameter without the mappings in it, however deep; a method in it keeps its name."""

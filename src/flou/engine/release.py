@@ -19,7 +19,7 @@ from flou.engine.result import Result
 from flou.engine.secret import Origin
 
 if TYPE_CHECKING:
-    from flou.engine.method import Protection
+    from flou.engine.protection import Protection
 
 
 @dataclass(frozen=True)

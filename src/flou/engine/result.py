@@ -23,6 +23,7 @@ from flou.engine.errors import LazyInputError
 from flou.engine.figure import Figure, Figures
 from flou.engine.note import Note
 from flou.engine.sense import Missing
+from flou.engine.taxonomy import AttackName
 from flou.engine.values import figure_text, settings_text
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class Result:
     #: The sense in which undetermined keys were counted, where the method counts keys.
     sense: Missing | None = None
     test_only: bool = False
+    #: The attacks that it shows to be closed, and those that it shows to be open.
+    closes: tuple[AttackName, ...] = ()
+    opens: tuple[AttackName, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         figures = self.__dict__.get("figures", {})

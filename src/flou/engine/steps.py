@@ -14,8 +14,8 @@ from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, liste
 from flou.engine.former import FormerRelease, carried_on, notes_on_noise, require_one_noise
 from flou.engine.former_columns import require_linked
 from flou.engine.guarantee import Guarantee, Proof
-from flou.engine.method import Protection
 from flou.engine.progress import tell
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Release, Step, Trail
 from flou.engine.secret import Origin, Secret
@@ -79,7 +79,7 @@ def carry_out(
     if former is not None and data_kind(current) == "microdata":
         require_linked(former, noisy, [c for c in current.columns if c not in current.schema.hidden])
     proofs = tuple(_proof(g, number, current, given) for g, number in promised)
-    drawn: tuple[Origin, ...] = ("entropy",) if any(m.draws_from_system for m in methods) else ()
+    drawn: tuple[Origin, ...] = ("entropy",) if any("system entropy" in m.uses for m in methods) else ()
     origin = max(trail.secret_origin, secret.origin, *drawn, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, trail.keyed)
     return Release(data=current.with_trail(done), trail=done)
@@ -110,7 +110,7 @@ def _one_step(
         changes=outcome.changes,
         figures=outcome.figures,
         notes=outcome.notes,
-        random=draws.used or method.draws_from_system,
+        random=draws.used or "system entropy" in method.uses,
         seconds=time.perf_counter() - started,
         details=outcome.details,
         reusable=carried_on(draws.former, outcome.reusable),

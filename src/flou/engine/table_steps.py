@@ -15,7 +15,8 @@ from flou.engine.data import data_kind
 from flou.engine.errors import DataError, PlanError, SecretError
 from flou.engine.former import FormerRelease
 from flou.engine.guarantee import Proof
-from flou.engine.method import Method, Protection
+from flou.engine.method import Method
+from flou.engine.protection import Protection
 from flou.engine.release import Release, Trail
 from flou.engine.secret import Secret
 from flou.engine.series import NO_SERIES, Series
@@ -61,7 +62,7 @@ def carry_out_tables(
     on_tables = tuple(s for s in steps if works_on_tables(s))
     secret.require_allowed(synthetic=current.marks.synthetic)
     has_ids = current.schema.id is not None
-    keyed = any(s.needs_keys or (s.uses_keys and has_ids) for s in on_tables)
+    keyed = any("cell keys" in s.requires or ("cell keys" in s.uses and has_ids) for s in on_tables)
     if keyed and keys is None and secret.origin == "entropy":
         raise SecretError(
             "Record keys are made from a secret, and noise that another secret draws anew next time could be averaged "

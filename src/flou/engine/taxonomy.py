@@ -20,6 +20,13 @@ Answer = Literal["closes", "reduces", "measures"]
 Answers = Mapping[AttackName, Answer]
 ANSWERS: tuple[Answer, ...] = ("closes", "reduces", "measures")
 
+#: What a method may require or use: a plan of several tables refuses one that requires "one table", and makes cell keys
+#: where one requires them; noise from "system entropy" cannot be drawn again with the secret.
+Requirement = Literal[
+    "one table", "cell keys", "counts", "original", "public table", "true tables", "true records", "sensitive columns",
+    "household numbers", "system entropy",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class AttackKind:
@@ -48,3 +55,12 @@ TABLE_ATTACKS: tuple[AttackKind, ...] = (
     AttackKind("reconstruction", title="reconstruction", meaning="the records behind published tables"),
 )
 EVERY_ATTACK = (*ATTACKS, *TABLE_ATTACKS)
+#: Those that privacy models close on a file by itself, and with them the protections that go by models.
+CLOSED_BY_MODELS: tuple[AttackName, ...] = ("identity", "homogeneity", "background", "similarity", "skewness")
+
+
+def always(**answers: Answer) -> Mapping[str, Answers]:
+    """What a method does about each attack whatever its parameters are."""
+    known = {attack.name for attack in EVERY_ATTACK}
+    assert set(answers) <= known, f"there are no attacks {set(answers) - known}"
+    return {"": {attack.name: answers[attack.name] for attack in EVERY_ATTACK if attack.name in answers}}

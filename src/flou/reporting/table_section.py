@@ -107,7 +107,7 @@ class TableSection(SuppressedTables):
     @property
     def keyed(self) -> bool:
         """Whether keys of records decided the noise: nothing was drawn, and yet nobody without them can repeat it."""
-        return any(step.method.needs_keys for step in self.release.steps)
+        return any("cell keys" in step.method.requires for step in self.release.steps)
 
     def record_keys(self) -> str:
         """Where the keys of the records came from, as far as it is known; never a key."""

@@ -42,6 +42,7 @@ from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.risk_figure import SHARE
 from flou.engine.secret import Secret
+from flou.engine.taxonomy import always
 
 Using = Literal["parts", "repeats"]
 #: Counts up to this are called small.
@@ -58,6 +59,7 @@ class Averaging(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "averaging of repeated figures"
+    answers_by = always(inference="measures")
     headline: ClassVar[Figure] = Figure("value", "share of cells whose true count is hit by averaging", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("n_cells", "cells that somebody is in", "count"),

@@ -34,6 +34,7 @@ from flou.engine.figure import Figure
 from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.risk_figure import SHARE, count_of
+from flou.engine.taxonomy import always
 from flou.risk.table.bounds.audit import Singletons
 from flou.risk.table.bounds.lone import lone_contributors
 from flou.risk.table.bounds.seen_side import laid_out, seen_sides, seen_table, uncertain
@@ -54,6 +55,8 @@ class CellBounds(Deduction):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "bounds of suppressed cells"
+    requires = ("one table",)
+    answers_by = always(amounts="measures", differencing="measures")
     audience = "public"
     headline: ClassVar[Figure] = Figure("value", "share of sensitive cells that somebody can compute", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (

@@ -38,6 +38,7 @@ from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.risk_figure import SHARE
 from flou.engine.secret import Secret
+from flou.engine.taxonomy import always
 
 #: A file of records, or the records themselves, which no plan can hold.
 People = Annotated[
@@ -56,6 +57,8 @@ class Reconstruction(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "reconstruction of records from tables"
+    requires = ("true records",)
+    answers_by = always(reconstruction="measures")
     headline: ClassVar[Figure] = Figure("value", "share of people whose record is rebuilt", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("baseline", "the same in an independent population", "share"),

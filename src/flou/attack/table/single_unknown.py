@@ -34,6 +34,7 @@ from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.progress import tell
 from flou.engine.risk_figure import SHARE
 from flou.engine.secret import Secret
+from flou.engine.taxonomy import always
 
 
 class SingleUnknown(Attack):
@@ -46,6 +47,8 @@ class SingleUnknown(Attack):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "one unknown value"
+    requires = ("true records",)
+    answers_by = always(reconstruction="measures")
     headline: ClassVar[Figure] = Figure("value", "share of values that the tables determine", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("n_people", "people", "count"),

@@ -20,7 +20,7 @@ from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.table_set import tables_of
 from flou.engine.data import data_kind
 from flou.engine.errors import Infeasible, ParameterError
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.progress import Progress, listening, tell
 from flou.engine.release import Release
 from flou.risk.table.expected_children import Children

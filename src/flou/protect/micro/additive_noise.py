@@ -19,11 +19,12 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Names, Number
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.multiples import Unit
 from flou.protect.micro.noise_proof import carries_noise
@@ -45,6 +46,8 @@ class AdditiveNoise(Protection):
     reference: ClassVar[str] = "kim1986"
     title: ClassVar[str] = "additive noise"
     audience = "public"
+    perturbative = True
+    answers_by = always(amounts="reduces")
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected mean")
 

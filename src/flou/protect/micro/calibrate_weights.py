@@ -20,9 +20,10 @@ from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError, SchemaError
 from flou.engine.figure import FigureValue
 from flou.engine.keys import MAX_WEIGHT
-from flou.engine.method import Claim, Protection, require_columns
+from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Names, Numbers, NumbersByColumn, as_tuple
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.protect.micro.calibration.calibrate import Calibrated, Problem, calibrate, round_weights
@@ -49,6 +50,7 @@ class CalibrateWeights(Protection):
     reference: ClassVar[str] = "deville1992"
     title: ClassVar[str] = "calibration of weights"
     audience = "public"
+    perturbative = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 
     margins: NumbersByColumn = Field((), description="totals of the categories of released columns, by column")

@@ -13,10 +13,11 @@ import numpy as np
 from pydantic import Field
 
 from flou.describe.microdata import Microdata
-from flou.engine.method import Protection
 from flou.engine.parameters import Share
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
+from flou.engine.taxonomy import always
 from flou.protect.micro.lattice.key_file import KeyFile
 from flou.protect.micro.lattice.modelled import NoHierarchy
 from flou.protect.micro.lattice.outcome import levels_notes, release_at
@@ -35,6 +36,8 @@ class Datafly(Protection):
     reference: ClassVar[str] = "sweeney1997"
     title: ClassVar[str] = "Datafly"
     audience = "public"
+    perturbative = False
+    answers_by = always(identity="closes")
     chooses_keys: ClassVar[bool] = True
 
     k: int = Field(ge=1, description="smallest number of records that must share a key")

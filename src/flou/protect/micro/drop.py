@@ -6,6 +6,7 @@ biased. It is right for the few that nothing else saves.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field, model_validator
@@ -14,12 +15,14 @@ from flou.describe.microdata import Microdata
 from flou.engine.data import has_several_rows
 from flou.engine.errors import GuaranteeBrokenError, Infeasible, ParameterError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Measure, Protection
+from flou.engine.measure import Measure
 from flou.engine.note import Note
 from flou.engine.parameters import Share
 from flou.engine.progress import tell
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import CLOSED_BY_MODELS, Answers, always
 from flou.engine.values import percent
 from flou.protect.micro.promise import flags_nobody
 from flou.risk.micro.diversity import LDiversity
@@ -36,6 +39,8 @@ class DropIdentifiers(Protection):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of identifiers"
     audience = "public"
+    perturbative = False
+    answers_by = always(identity="reduces")
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = (
         "records",
@@ -68,11 +73,18 @@ class DropRecords(Protection):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dropping of records"
     audience = "public"
+    perturbative = False
+    answers_by: ClassVar[Mapping[str, Answers]] = {"by a measure": dict.fromkeys(CLOSED_BY_MODELS, "closes")}
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("untouched columns",)
 
     measure: Measure = Field(description="the risk measure whose flagged records go")
     max_share: Share = Field(1.0, description="largest share of records that may be dropped; more is refused")
+
+    variant: ClassVar[str] = "by a measure"
+
+    def answers(self) -> Answers:
+        return {a: "closes" for a, answer in self.measure.answers().items() if answer == "closes"}
 
     @model_validator(mode="after")
     def _droppable(self) -> DropRecords:

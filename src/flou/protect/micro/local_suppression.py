@@ -17,6 +17,7 @@ References: Meyerson & Williams (2004) for the problem; Hundepool et al. (2012).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -27,11 +28,12 @@ from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, Infeasible, ParameterError, did_you_mean, listed
 from flou.engine.guarantee import Guarantee
 from flou.engine.keys import KeyTable
-from flou.engine.method import Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Pairs, as_tuple
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
+from flou.engine.taxonomy import Answers
 from flou.protect.micro.importance import check_importance
 from flou.protect.micro.lattice.key_file import key_weights
 from flou.protect.micro.lent_records import show_nulling
@@ -76,6 +78,11 @@ class LocalSuppression(Protection):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "local suppression"
     audience = "public"
+    perturbative = False
+    answers_by: ClassVar[Mapping[str, Answers]] = {
+        "k": {"identity": "closes"},
+        "max_risk, subsets or sense = orthodox": {"identity": "reduces"},
+    }
     chooses_keys: ClassVar[bool] = True
 
     k: int | None = Field(None, ge=1, description="smallest number of records that must show the same key")
@@ -104,6 +111,11 @@ class LocalSuppression(Protection):
         if isinstance(self.subsets, int) and (isinstance(self.subsets, bool) or self.subsets < 1):
             raise ParameterError(f"subsets = {self.subsets!r} should be a number of keys, 1 at least.")
         return self
+
+    @property
+    def variant(self) -> str:
+        known, other = self.answers_by
+        return other if self.k is None or self.k < 2 or self.subsets is not None or self.sense != "category" else known
 
     def _protect(self, data: Microdata, draw: Draws) -> Outcome:
         columns = require_keys(data)

@@ -18,11 +18,12 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.multiples import Unit
 from flou.protect.micro.noise_proof import carries_noise
@@ -40,6 +41,8 @@ class MultiplicativeNoise(Protection):
     reference: ClassVar[str] = "kim2003"
     title: ClassVar[str] = "multiplicative noise"
     audience = "public"
+    perturbative = True
+    answers_by = always(amounts="reduces")
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected mean")
 

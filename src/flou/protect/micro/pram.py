@@ -24,12 +24,13 @@ from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Names
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.result import unused
+from flou.engine.taxonomy import always
 from flou.engine.values import Proportion, codes_in, distinct, text_of
 from flou.protect.micro.former_matrix import MatrixRow, rows_of_stratum
 from flou.protect.micro.kept_input import Compared, KeptInput
@@ -73,6 +74,8 @@ class Pram(Protection):
     reference: ClassVar[str] = "kooiman1997"
     title: ClassVar[str] = "post randomisation (PRAM)"
     audience = "public"
+    perturbative = True
+    answers_by = always(identity="reduces", homogeneity="reduces")
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "expected marginal")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flou.describe.microdata import Microdata
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
 
 #: The promise where a person may have several rows.

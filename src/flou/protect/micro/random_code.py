@@ -21,10 +21,11 @@ from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError, Infeasible, ParameterError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import text_of
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
@@ -45,6 +46,8 @@ class RandomCode(Protection):
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "random codes of small areas"
     audience = "public"
+    perturbative = False
+    answers_by = always(identity="reduces")
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
     chooses_keys: ClassVar[bool] = True
 

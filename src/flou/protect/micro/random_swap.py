@@ -17,11 +17,12 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Names
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.perturbable import require_perturbable, schema_of_perturbed
 from flou.protect.micro.rows import read_rows
@@ -34,6 +35,8 @@ class RandomSwap(Protection):
     reference: ClassVar[str] = "dalenius1982"
     title: ClassVar[str] = "random swapping"
     audience = "public"
+    perturbative = True
+    answers_by = always(identity="reduces", homogeneity="reduces")
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "marginal")
 
     columns: Columns = Field(description="columns whose values are exchanged, together")

@@ -18,11 +18,12 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Names
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import Proportion
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.perturbable import require_numbers, require_perturbable, schema_of_perturbed
@@ -38,6 +39,8 @@ class RankSwap(Protection):
     reference: ClassVar[str] = "moore1996"
     title: ClassVar[str] = "rank swapping"
     audience = "public"
+    perturbative = True
+    answers_by = always(identity="reduces", homogeneity="reduces", amounts="reduces")
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "marginal")
 
     columns: Columns = Field(description="numeric or date columns, each swapped by itself")

@@ -13,11 +13,13 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, HierarchyError, ParameterError, listed
-from flou.engine.method import Claim, Protection, require_columns
+from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Pairs
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import text_of
 from flou.protect.micro.replaced import (
     known_values,
@@ -35,6 +37,8 @@ class Recode(Protection):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "global recoding"
     audience = "public"
+    perturbative = False
+    answers_by = always(identity="reduces")
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = (
         "records",

@@ -21,11 +21,12 @@ from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import codes_in, text_of
 from flou.protect.micro.exact_floats import exact_floats
 from flou.protect.micro.multiples import Unit, nearest_multiples, nearest_whole_multiples
@@ -39,6 +40,8 @@ class Round(Protection):
     reference: ClassVar[str] = "willenborg2001"
     title: ClassVar[str] = "rounding"
     audience = "public"
+    perturbative = True
+    answers_by = always(amounts="reduces")
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 

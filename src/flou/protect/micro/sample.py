@@ -22,11 +22,12 @@ from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Names
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import Proportion
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.rows import Rows, read_rows
@@ -45,6 +46,8 @@ class Sample(Protection):
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "stratified sample"
     audience = "public"
+    perturbative = False
+    answers_by = always(identity="reduces", presence="reduces")
     preserves: ClassVar[tuple[Claim, ...]] = ("untouched columns",)
 
     share: float = Field(0.5, gt=0.0, lt=1.0, description="each record's chance to be drawn", json_schema_extra=_SECRET)

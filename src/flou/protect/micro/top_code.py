@@ -18,11 +18,13 @@ from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection, require_columns
+from flou.engine.method import require_columns
 from flou.engine.note import Note
 from flou.engine.parameters import Number
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import codes_in, text_of
 from flou.protect.micro.exact_floats import exact_floats
 from flou.protect.micro.replaced import known_values, schema_after, value_counts
@@ -32,6 +34,8 @@ class _OneSided(Protection):
     """What top and bottom coding share; `_side` is +1 or -1."""
 
     reference: ClassVar[str] = "hundepool2012"
+    perturbative = False
+    answers_by = always(identity="reduces", amounts="reduces")
     allows_several_rows: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = (
         "records",

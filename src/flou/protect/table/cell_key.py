@@ -29,6 +29,7 @@ from flou.engine.errors import DataError, Infeasible
 from flou.engine.note import Note
 from flou.engine.parameters import as_tuple
 from flou.engine.randomness import Draws
+from flou.engine.taxonomy import always
 from flou.protect.table.count_protection import Additive, CountProtection
 from flou.protect.table.protection import Promise
 
@@ -63,8 +64,10 @@ class CellKey(CountProtection):
 
     title: ClassVar[str] = "cell key method"
     audience = "public"
+    perturbative = True
+    answers_by = always(inference="reduces", differencing="reduces", reconstruction="reduces")
     reference: ClassVar[str] = "fraser2005"
-    needs_keys: ClassVar[bool] = True
+    requires = ("cell keys",)
 
     D: int | None = Field(None, description="largest deviation of a count")
     V: float | None = Field(None, description="variance of the deviation, at most")

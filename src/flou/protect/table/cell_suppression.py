@@ -15,7 +15,7 @@ equally good patterns the method prefers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -35,6 +35,7 @@ from flou.engine.note import Note
 from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
+from flou.engine.taxonomy import Answers
 from flou.protect.table.protection import Promise, TableProtection
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
@@ -59,8 +60,12 @@ class CellSuppression(TableProtection):
 
     title: ClassVar[str] = "cell suppression"
     audience = "public"
+    perturbative = False
+    answers_by: ClassVar[Mapping[str, Answers]] = {
+        "": {"amounts": "closes", "inference": "reduces", "differencing": "reduces", "reconstruction": "reduces"}
+    }
     reference: ClassVar[str] = "fischetti2001"
-    one_table: ClassVar[bool] = True
+    requires = ("one table",)
     reads: ClassVar[tuple[str, ...]] = ("apriori",)
 
     primary: PrimaryRules = Field((), description="rules that find sensitive cells; a cell is sensitive by any of them")

@@ -34,6 +34,7 @@ from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome, Release
 from flou.engine.secret import Secret
+from flou.engine.taxonomy import always
 from flou.protect.table.additivity import require_parts, restore_additivity
 from flou.protect.table.count_protection import Additive, adds_up, no_sums, tell_of_sums, with_costs
 from flou.protect.table.privacy_budget import PURPOSE, PrivacyBudget
@@ -67,8 +68,10 @@ class NoisyCounts(TableProtection):
 
     title: ClassVar[str] = "differentially private noise on counts"
     audience = "public"
+    perturbative = True
+    answers_by = always(inference="reduces", differencing="reduces", reconstruction="reduces")
     reference: ClassVar[str] = "dwork2006"
-    draws_from_system: ClassVar[bool] = True
+    uses = ("system entropy",)
 
     epsilon: float = Field(description="privacy loss of one record that all tables together may cost")
     delta: float = Field(0.0, description="chance with which more may be lost; above 0 the noise is Gaussian")

@@ -14,8 +14,8 @@ from flou.describe.table.table_set import TableSet, tables_of
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Protection
 from flou.engine.note import Note
+from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 

@@ -34,6 +34,7 @@ from flou.engine.errors import DataError
 from flou.engine.note import Note
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
+from flou.engine.taxonomy import always
 from flou.protect.table.additivity import require_parts
 from flou.protect.table.controlled import round_together
 from flou.protect.table.count_protection import CountProtection, adds_up, no_sums, zeros_stay
@@ -46,6 +47,9 @@ _ADDITIVE = '"controlled" rounds all cells together, so that every margin is the
 
 class _Multiples(CountProtection):
     """What both kinds share: figures are multiples of the base, true multiples stay."""
+
+    perturbative = True
+    answers_by = always(inference="reduces", differencing="reduces", reconstruction="reduces")
 
     base: int = Field(ge=2, le=10_000, description="counts become multiples of this")
     additive: Additive = Field("no", description=_ADDITIVE)
@@ -149,7 +153,7 @@ class RandomRounding(_Multiples):
     title: ClassVar[str] = "unbiased random rounding of counts"
     audience = "public"
     reference: ClassVar[str] = "nargundkar1972"
-    uses_keys: ClassVar[bool] = True
+    uses = ("cell keys",)
 
     @cached_property
     def mechanism(self) -> UnbiasedRounding:

@@ -27,15 +27,15 @@ from flou.engine.charts import Look, bars
 from flou.engine.errors import DataError, KeySpaceTooLargeError, ParameterError
 from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import Names, RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs, Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, Vacuous, count_of
-from flou.engine.sense import Missing
+from flou.engine.sense import STRICT, Missing
+from flou.engine.taxonomy import ATTACKS, Answers, AttackKind, AttackName
 from flou.engine.values import percent, settings_text
 from flou.engine.words import Words
-from flou.risk.attacks import ATTACKS, AttackKind, AttackName
 from flou.risk.micro.closeness import TCloseness
 from flou.risk.micro.diversity import LDiversity
 from flou.risk.micro.k_anonymity import KAnonymity
@@ -120,6 +120,11 @@ class AttackMap(RiskMeasure):
     reference: ClassVar[str] = "benfredj2017"
     title: ClassVar[str] = "assessment by attack"
     audience = "public"
+    answers_by: ClassVar[Mapping[str, Answers]] = {"": {attack.name: "measures" for attack in ATTACKS}}
+    loose: ClassVar[Mapping[str, Vacuous]] = {
+        "k": ("<", 2), "l": ("<", 2), "c": (">", 4), "t": (">", 0.5), "high": (">", 0.9),
+    }  # fmt: skip
+    uses = ("public table",)
     allows_several_rows: ClassVar[bool] = True
     headline: ClassVar[Figure] = Figure(
         "value", "share of records that the most successful attack reaches", "share", SHARE, "public"
@@ -156,6 +161,13 @@ class AttackMap(RiskMeasure):
         if not float(self.l).is_integer():
             raise ParameterError(f"l = {self.l} is not a whole number.")
         return self
+
+    def attacks_shown(self, result: RiskResult) -> tuple[Names, Names]:
+        """Each line speaks for itself; a loose one closes nothing."""
+        assert isinstance(result, Assessment)
+        wild = self.sense != STRICT and any(result.keys.frame[c].null_count() for c in result.keys.columns)
+        closed = tuple(line.attack.name for line in result.lines if line.status == "closed")
+        return (() if wild or self.is_loose else closed), result.open
 
     @property
     def no_drop(self) -> str:

@@ -24,11 +24,12 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
+from flou.engine.taxonomy import always
 from flou.risk.micro.benedetti_franconi import expected_inverse
 from flou.risk.micro.frequency import count_frequencies
 from flou.risk.micro.histogram import risk_chart
@@ -49,6 +50,7 @@ class AttackerRisk(RiskMeasure):
     reference: ClassVar[str] = "elemam2013"
     title: ClassVar[str] = "attacker models"
     audience = "public"
+    answers_by = always(identity="measures")
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
     headline: ClassVar[Figure] = Figure.public("value", "share of records at risk", "share", SHARE)

@@ -29,6 +29,7 @@ from flou.engine.figure import Figure
 from flou.engine.parameters import Columns, Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, RiskFigure, Vacuous, count_of
+from flou.engine.taxonomy import Answers
 from flou.engine.values import text_of
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import around, class_chart
@@ -54,6 +55,13 @@ class TCloseness(ClassMeasure):
     reference: ClassVar[str] = "li2007"
     title: ClassVar[str] = "t-closeness"
     audience = "public"
+    answers_by: ClassVar[Mapping[str, Answers]] = {
+        "equal": {"homogeneity": "measures", "skewness": "closes", "similarity": "measures"},
+        "ordered": {"homogeneity": "measures", "skewness": "closes", "similarity": "closes"},
+        "hierarchical": {"homogeneity": "measures", "skewness": "closes", "similarity": "closes"},
+    }
+    loose: ClassVar[Mapping[str, Vacuous]] = {"t": (">", 0.5)}
+    requires = ("sensitive columns",)
     #: A class in which all have a value that half of the records have is at a distance of one half.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"t": (">=", 0.5)}
     headline: ClassVar[Figure] = Figure.public("value", "share of records farther than t", "share", SHARE)
@@ -69,6 +77,10 @@ class TCloseness(ClassMeasure):
     t: Share = Field(description="largest distance that a class may have")
     distance: Distance = Field("equal", description="how far sensitive values are from each other")
     sensitive: Columns | None = Field(None, description="sensitive columns; default: those declared")
+
+    @property
+    def variant(self) -> str:
+        return self.distance
 
     def classes_of(self, data: Microdata, against: Microdata | None) -> list[Part]:
         return [classes_and_reference(data, against, c) for c in sensitive_columns(data, self.sensitive)]

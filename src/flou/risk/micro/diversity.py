@@ -34,10 +34,12 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError
 from flou.engine.figure import Figure
+from flou.engine.measure import Names
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Number, Pairs
 from flou.engine.result import RiskResult, unused
 from flou.engine.risk_figure import SHARE, RiskFigure, Vacuous, count_of
+from flou.engine.taxonomy import Answers
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.sensitive import (
     ClassMeasure,
@@ -68,6 +70,19 @@ class LDiversity(ClassMeasure):
     reference: ClassVar[str] = "machanavajjhala2007"
     title: ClassVar[str] = "l-diversity"
     audience = "public"
+    answers_by: ClassVar[Mapping[str, Answers]] = {
+        "distinct": {"identity": "closes", "homogeneity": "closes", "background": "measures"},
+        "entropy": {"identity": "closes", "homogeneity": "closes", "background": "closes"},
+        "recursive": {"identity": "closes", "homogeneity": "closes", "background": "closes"},
+        "on groups of values": {
+            "identity": "closes",
+            "homogeneity": "closes",
+            "background": "measures",
+            "similarity": "closes",
+        },
+    }
+    loose: ClassVar[Mapping[str, Vacuous]] = {"l": ("<", 2)}
+    requires = ("sensitive columns",)
     #: By entropy, a class in which nine records in ten have one value has l = 1.38.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"l": ("<", 1.5)}
     allows_several_rows: ClassVar[bool] = True
@@ -97,6 +112,20 @@ class LDiversity(ClassMeasure):
         if self.kind != "entropy" and not float(self.l).is_integer():
             raise ParameterError(f"l = {self.l} is not a whole number, which only entropy can be held against.")
         return self
+
+    @property
+    def variant(self) -> str:
+        return self.kind if self.groups is None and self.level is None else "on groups of values"
+
+    @property
+    def is_loose(self) -> bool:
+        """Recursive with a large c: the most frequent value may be nearly all of them."""
+        return super().is_loose or (self.kind == "recursive" and self.c > 4)
+
+    def attacks_shown(self, result: RiskResult) -> tuple[Names, Names]:
+        """It speaks of identity only when it is met: a class of one value may be large."""
+        closed, found = super().attacks_shown(result)
+        return closed, tuple(attack for attack in found if attack != "identity")
 
     @classmethod
     def flags_nobody(cls, settings: Mapping[str, Any]) -> bool:

@@ -21,11 +21,12 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import Interval, RiskResult
 from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
+from flou.engine.taxonomy import always
 from flou.risk.micro.frequency import count_frequencies
 from flou.risk.micro.histogram import RISKS, class_chart
 from flou.risk.micro.individual import find_risks, summarise
@@ -56,6 +57,7 @@ class GlobalRisk(RiskMeasure):
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "global risk"
     audience = "public"
+    answers_by = always(identity="measures")
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     flag_figures: ClassVar[tuple[str, ...]] = ("below_k", "n_at_risk")
     allows_several_rows: ClassVar[bool] = True

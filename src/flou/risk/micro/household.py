@@ -23,11 +23,12 @@ from flou.engine import native
 from flou.engine.errors import DataError, SchemaError
 from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
+from flou.engine.taxonomy import always
 from flou.risk.micro.benedetti_franconi import Floats
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.individual import find_risks, no_interval
@@ -60,6 +61,8 @@ class HouseholdRisk(RiskMeasure):
     reference: ClassVar[str] = "benschop2018"
     title: ClassVar[str] = "household risk"
     audience = "public"
+    answers_by = always(identity="measures")
+    requires = ("household numbers",)
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     headline: ClassVar[Figure] = Figure.public("value", "share of records above the threshold", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (

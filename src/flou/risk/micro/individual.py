@@ -26,11 +26,12 @@ from pydantic import Field
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, Vacuous, count_of
 from flou.engine.sense import Missing
+from flou.engine.taxonomy import always
 from flou.risk.micro.benedetti_franconi import Floats, expected_inverse
 from flou.risk.micro.frequency import add_compatible, add_up, count_frequencies, take_extreme
 from flou.risk.micro.histogram import risk_chart
@@ -77,6 +78,7 @@ class IndividualRisk(RiskMeasure):
     reference: ClassVar[str] = "benedetti1998"
     title: ClassVar[str] = "individual risk"
     audience = "public"
+    answers_by = always(identity="measures")
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
     headline: ClassVar[Figure] = Figure.public("value", "share of records above the threshold", "share", SHARE)

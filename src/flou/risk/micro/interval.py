@@ -20,10 +20,11 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.continuous import Floats, continuous_columns, paired, spreads, spreads_or
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.robust import minimum_covariance, squared_distances
@@ -40,6 +41,8 @@ class IntervalRisk(RiskMeasure):
     reference: ClassVar[str] = "mateosanz2004"
     title: ClassVar[str] = "interval risk"
     audience = "public"
+    answers_by = always(amounts="measures")
+    requires = ("original",)
     headline: ClassVar[Figure] = Figure.public("value", "share of records still in their interval", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure.public("n_at_risk", "records still in their interval", "count", count_of("n_records")),

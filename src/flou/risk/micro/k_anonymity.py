@@ -24,13 +24,14 @@ from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import Names, RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult, unused
 from flou.engine.risk_figure import SHARE, SMALLEST, Vacuous, count_of
-from flou.engine.sense import Missing
+from flou.engine.sense import STRICT, Missing
 from flou.engine.several_rows import refuse_several_rows
+from flou.engine.taxonomy import Answers
 from flou.risk.micro.frequency import Counts, count_frequencies, find_completions
 from flou.risk.micro.histogram import Chart, around, class_chart
 from flou.risk.micro.setting import key_space
@@ -50,6 +51,11 @@ class KAnonymity(RiskMeasure):
     reference: ClassVar[str] = "samarati1998"
     title: ClassVar[str] = "k-anonymity"
     audience = "public"
+    answers_by: ClassVar[Mapping[str, Answers]] = {
+        "": {"identity": "closes"},
+        "subsets": {"identity": "measures"},
+    }
+    loose: ClassVar[Mapping[str, Vacuous]] = {"k": ("<", 2)}
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<=", 1)}
     allows_several_rows: ClassVar[bool] = True
     headline: ClassVar[Figure] = Figure.public("value", "share of records below k", "share", SHARE)
@@ -71,6 +77,21 @@ class KAnonymity(RiskMeasure):
     subsets: int | None = Field(
         None, ge=1, description="count on every subset of so many keys; default: all keys at once"
     )
+
+    @property
+    def variant(self) -> str:
+        return "" if self.subsets is None else "subsets"
+
+    def answers(self) -> Answers:
+        """Nulls as wildcards carry the count: only as a category do they hide somebody."""
+        found = super().answers()
+        return found if self.missing in (None, STRICT) else dict.fromkeys(found, "measures")
+
+    def attacks_shown(self, result: RiskResult) -> tuple[Names, Names]:
+        """Counted with nulls as wildcards it closes nothing where there are any."""
+        closed, found = super().attacks_shown(result)
+        wild = self.sense != STRICT and any(result.keys.frame[c].null_count() for c in result.keys.columns)
+        return (() if wild else closed), found
 
     def _measure(self, data: Microdata, against: Any, counts: Any) -> RiskResult:
         space = key_space(data, self.by or ())

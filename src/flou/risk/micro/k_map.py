@@ -18,10 +18,11 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, SMALLEST, Vacuous, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.population import Population, population_frequencies
 
@@ -37,6 +38,7 @@ class KMap(RiskMeasure):
     reference: ClassVar[str] = "sweeney2002"
     title: ClassVar[str] = "k-map"
     audience = "public"
+    answers_by = always(identity="measures")
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"k": ("<", 2)}
     allows_several_rows: ClassVar[bool] = True
     headline: ClassVar[Figure] = Figure.public("value", "share of records below k", "share", SHARE)

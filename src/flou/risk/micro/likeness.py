@@ -26,6 +26,7 @@ from flou.engine.figure import Figure
 from flou.engine.parameters import Columns, Number
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, RiskFigure, Vacuous, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.closeness import ROUNDING
 from flou.risk.micro.diversity import beside
 from flou.risk.micro.histogram import Chart, around, class_chart
@@ -99,6 +100,9 @@ class DisclosureDelta(_RelativeGain):
     reference: ClassVar[str] = "brickell2008"
     title: ClassVar[str] = "δ-disclosure privacy"
     audience = "public"
+    answers_by = always(homogeneity="measures", skewness="closes")
+    loose: ClassVar[Mapping[str, Vacuous]] = {"delta": (">", 2)}
+    requires = ("sensitive columns",)
     #: Where half of the records have a value, a class in which all have it reaches 1.
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"delta": (">", 1)}
     headline: ClassVar[Figure] = Figure.public("value", "share of records that break δ", "share", SHARE)
@@ -142,6 +146,9 @@ class BetaLikeness(_RelativeGain):
     reference: ClassVar[str] = "cao2012"
     title: ClassVar[str] = "β-likeness"
     audience = "public"
+    answers_by = always(homogeneity="measures", skewness="closes", similarity="measures")
+    loose: ClassVar[Mapping[str, Vacuous]] = {"beta": (">", 4)}
+    requires = ("sensitive columns",)
     headline: ClassVar[Figure] = Figure.public("value", "share of records that break β", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("beta", "largest gain of a class", "number", RiskFigure("low", 1)),

@@ -19,11 +19,12 @@ from scipy.stats import chi2
 
 from flou.describe.microdata import Microdata
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.continuous import Floats, continuous_columns, records, spreads
 from flou.risk.micro.histogram import around, class_chart
 from flou.risk.micro.robust import minimum_covariance, squared_distances
@@ -40,6 +41,8 @@ class OutlierRisk(RiskMeasure):
     reference: ClassVar[str] = "templmeindl2008"
     title: ClassVar[str] = "outlier risk"
     audience = "public"
+    answers_by = always(amounts="measures")
+    uses = ("original",)
     headline: ClassVar[Figure] = Figure.public("value", "share of records that stand out", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("highest", "most columns in which a record stands out", "number", "low"),

@@ -31,11 +31,12 @@ from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
 from flou.engine.errors import KeySpaceTooLargeError
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, Vacuous, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.histogram import risk_chart
 from flou.risk.micro.log_linear import Table, describe, fit, parse
 from flou.risk.micro.model_search import CRITICAL, judge_fit, search
@@ -55,6 +56,7 @@ class PoissonRisk(RiskMeasure):
     reference: ClassVar[str] = "skinner2008"
     title: ClassVar[str] = "Poisson log-linear risk"
     audience = "public"
+    answers_by = always(identity="measures")
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
     headline: ClassVar[Figure] = Figure(
         "value", "expected share of records matched rightly as uniques", "share", SHARE, "public"

@@ -20,10 +20,11 @@ from flou.describe.microdata import Microdata
 from flou.describe.unique_ids import count_persons
 from flou.engine.errors import ParameterError
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.parameters import Share
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, Vacuous, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.histogram import class_chart
 from flou.risk.micro.population import PEOPLE, alike, count_same, people_table, require_contained
 from flou.risk.micro.setting import require_keys
@@ -40,6 +41,9 @@ class Presence(RiskMeasure):
     reference: ClassVar[str] = "nergiz2007"
     title: ClassVar[str] = "δ-presence"
     audience = "public"
+    answers_by = always(presence="closes")
+    loose: ClassVar[Mapping[str, Vacuous]] = {"high": (">", 0.9)}
+    requires = ("public table",)
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"high": (">", 0.5)}
     allows_several_rows: ClassVar[bool] = True
     headline: ClassVar[Figure] = Figure(

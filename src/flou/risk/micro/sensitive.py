@@ -21,7 +21,7 @@ from flou.describe.spellings import first_spellings, spelling
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.keys import KeyTable, factorise
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.parameters import Scalar
 from flou.engine.several_rows import refuse_several_rows

@@ -27,10 +27,11 @@ from flou.engine.charts import Look, bars
 from flou.engine.errors import ParameterError
 from flou.engine.figure import Figure
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.note import Note
 from flou.engine.result import RiskResult, unused
 from flou.engine.risk_figure import SHARE, SMALLEST, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.minimal_uniques import minimal_uniques
 from flou.risk.micro.setting import require_keys, sampling_fraction
 
@@ -52,6 +53,7 @@ class Suda(RiskMeasure):
     reference: ClassVar[str] = "elliot2002"
     title: ClassVar[str] = "special uniques (SUDA)"
     audience = "public"
+    answers_by = always(identity="measures")
     headline: ClassVar[Figure] = Figure.public("value", "share of records with a minimal unique", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("highest", "highest score", "number", "low"),

@@ -20,9 +20,10 @@ from pydantic import Field
 from flou.describe.microdata import Microdata
 from flou.engine.charts import Look, bars
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.result import RiskResult
 from flou.engine.risk_figure import SHARE, count_of
+from flou.engine.taxonomy import always
 from flou.risk.micro.histogram import count_classes, integer_classes, without_small_classes
 from flou.risk.micro.population_models import ClassSizes, choose, estimate
 from flou.risk.micro.setting import require_keys, sampling_fraction
@@ -42,6 +43,7 @@ class PopulationUniqueness(RiskMeasure):
     reference: ClassVar[str] = "dankar2012"
     title: ClassVar[str] = "population uniqueness"
     audience = "public"
+    answers_by = always(identity="measures")
     headline: ClassVar[Figure] = Figure.public("value", "share of the population that is unique", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("uniques", "population uniques", "number", count_of("n_records")),

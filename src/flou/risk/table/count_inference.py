@@ -23,6 +23,7 @@ from flou.engine.errors import ParameterError
 from flou.engine.figure import Figure
 from flou.engine.note import Note
 from flou.engine.risk_figure import SHARE
+from flou.engine.taxonomy import always
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
 from flou.risk.table.count_sets import Counts, sets_note
@@ -43,6 +44,7 @@ class CountInference(InferenceMeasure):
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference about counts"
     audience = "public"
+    answers_by = always(inference="measures")
     headline: ClassVar[Figure] = Figure(
         "value", "probability that a count published in J is truly in I", "share", SHARE, "public"
     )

@@ -24,6 +24,7 @@ from flou.engine.errors import DataError, ParameterError
 from flou.engine.figure import Figure
 from flou.engine.note import Note
 from flou.engine.risk_figure import SHARE
+from flou.engine.taxonomy import always
 from flou.engine.values import Proportion
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
@@ -48,6 +49,7 @@ class DifferenceInference(InferenceMeasure):
     reference: ClassVar[str] = "fraser2005"
     title: ClassVar[str] = "inference about differences of counts"
     audience = "public"
+    answers_by = always(differencing="measures")
     headline: ClassVar[Figure] = Figure(
         "value", "probability that a difference published in J is truly in I", "share", SHARE, "public"
     )

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
+from flou.engine.taxonomy import always
 from flou.risk.table.contributions import Top, excess, top_contributors
 from flou.risk.table.percentage import Percentage, short
 from flou.risk.table.primary_rule import PrimaryRule, Sensitive, one_rule, symmetric
@@ -37,6 +38,7 @@ class Dominance(PrimaryRule):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "dominance rule"
     audience = "public"
+    answers_by = always(amounts="measures")
 
     n: int = Field(ge=1, le=100, description="how many of the largest contributors are taken together")
     k: Percentage = Field(description="percent of the total that they may give at most")

@@ -22,6 +22,7 @@ from pydantic import Field
 from flou.describe.table.cells import Ints
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError, did_you_mean
+from flou.engine.taxonomy import always
 from flou.risk.table.families import Families, group_cells, require_every_level
 from flou.risk.table.primary_rule import Levels, PrimaryRule, Sensitive, TableFigure, has_negatives, one_rule
 from flou.risk.table.threshold import per_contributor
@@ -37,6 +38,7 @@ class GroupDisclosure(PrimaryRule):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "group disclosure rule"
     audience = "public"
+    answers_by = always(homogeneity="measures")
 
     of: str = Field(min_length=1, description="dimension whose categories must not be known of a whole group")
     outsiders: int = Field(

@@ -14,7 +14,7 @@ import polars as pl
 
 from flou.engine import native
 from flou.engine.charts import Look
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.result import Result
 from flou.risk.table.setting import Setting
 
@@ -54,7 +54,7 @@ class InferenceMeasure(RiskMeasure):
     """Shared by the measures of what published counts give away: which data they take and how results are made."""
 
     takes = ("table", "table set", "mechanism")
-    uses_counts = True
+    uses = ("counts",)
 
     def measure(self, data: Any, *, against: Any = None, counts: Any = None) -> InferenceResult:  # type: ignore[override]
         """Measure a table, a set of tables or a mechanism; of a mechanism the true counts are given by `counts`."""

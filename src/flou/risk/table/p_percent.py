@@ -17,6 +17,7 @@ from pydantic import Field
 
 from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
+from flou.engine.taxonomy import always
 from flou.risk.table.contributions import Top, excess, top_contributors
 from flou.risk.table.percentage import Percentage, short
 from flou.risk.table.primary_rule import PrimaryRule, Sensitive, one_rule, symmetric
@@ -37,6 +38,7 @@ class PPercent(PrimaryRule):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "p% rule"
     audience = "public"
+    answers_by = always(amounts="measures")
 
     p: Percentage = Field(description="percent of the largest contribution within which nobody may estimate it")
 

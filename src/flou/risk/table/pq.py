@@ -15,6 +15,7 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from flou.describe.table.table import Table
+from flou.engine.taxonomy import always
 from flou.risk.table.contributions import top_contributors
 from flou.risk.table.p_percent import closeness_levels
 from flou.risk.table.percentage import Percentage, WholePercentage, short
@@ -31,6 +32,7 @@ class PQ(PrimaryRule):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "pq rule"
     audience = "public"
+    answers_by = always(amounts="measures")
 
     p: Percentage = Field(description="percent of the largest contribution within which nobody may estimate it")
     q: WholePercentage = Field(description="percent within which everybody knows each contribution beforehand")

@@ -19,7 +19,7 @@ from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.engine.data import DataKind
 from flou.engine.figure import Figure
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.engine.risk_figure import SHARE, count_of
 from flou.risk.table.rule_result import RuleResult, Verdicts, figures_of, rule_notes
 
@@ -64,7 +64,7 @@ class PrimaryRule(RiskMeasure):
     """A rule that finds sensitive cells. A subclass implements `sensitive`; `measure` counts what it finds."""
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
-    sensitivity_rule: ClassVar[bool] = True
+    parameter_audience = "policy"
     headline: ClassVar[Figure] = Figure(
         "value", "share of cells that are sensitive and shown", "share", SHARE, "public"
     )

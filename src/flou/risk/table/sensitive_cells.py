@@ -17,7 +17,7 @@ from pydantic import AfterValidator
 from flou.describe.table.apriori import Apriori
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError, listed
-from flou.engine.method import Measures
+from flou.engine.measure import Measures
 from flou.risk.table.bounds.sides import Show, shown_figures
 from flou.risk.table.primary_rule import PrimaryRule, Sensitive, combine
 

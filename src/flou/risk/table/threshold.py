@@ -20,6 +20,7 @@ from pydantic import Field
 from flou.describe.table.cells import Floats
 from flou.describe.table.table import Table
 from flou.engine.errors import DataError
+from flou.engine.taxonomy import always
 from flou.risk.table.percentage import WholePercentage
 from flou.risk.table.primary_rule import Levels, PrimaryRule, Sensitive, TableFigure, one_rule, symmetric
 
@@ -34,6 +35,7 @@ class Threshold(PrimaryRule):
     reference: ClassVar[str] = "hundepool2012"
     title: ClassVar[str] = "threshold rule"
     audience = "public"
+    answers_by = always(identity="measures")
 
     n: int = Field(ge=2, lt=2**31, description="contributors from which on a cell may be shown")
     zeros: bool = Field(False, description="whether empty cells that somebody could be in are sensitive too")

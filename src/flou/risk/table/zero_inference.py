@@ -21,6 +21,7 @@ from flou.engine.errors import DataError
 from flou.engine.figure import Figure, FigureValue
 from flou.engine.note import Note
 from flou.engine.risk_figure import SHARE
+from flou.engine.taxonomy import always
 from flou.risk.table.bayes import reachable
 from flou.risk.table.conclusions import conclude
 from flou.risk.table.count_inference import with_counts
@@ -46,6 +47,7 @@ class ZeroInference(InferenceMeasure):
     reference: ClassVar[str] = "enderle2020"
     title: ClassVar[str] = "inference from zeros"
     audience = "public"
+    answers_by = always(inference="measures", homogeneity="measures")
     headline: ClassVar[Figure] = Figure.public("value", "probability that a published zero is true", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("published", "share of cells published as zero", "share"),

@@ -22,11 +22,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, ParameterError
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Names, Number, Share, as_tuple
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import Proportion
 from flou.protect.micro.blur.blurring import Blurring
 from flou.protect.micro.blur.design import without_codes
@@ -58,6 +59,8 @@ class IntervalBlur(Protection):
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "interval blur"
     audience = "public"
+    perturbative = True
+    answers_by = always(amounts="reduces")
     noises: ClassVar[bool] = True
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 

@@ -23,11 +23,12 @@ from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.errors import DataError, Infeasible, ParameterError, did_you_mean
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Number, as_tuple
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.protect.micro.derive.copies import carried_on, original_copies
 from flou.protect.micro.derive.evaluate import Evaluation, Floats, parts_with_originals
 from flou.protect.micro.derive.grammar import Column, Rule, read_rule
@@ -51,6 +52,8 @@ class Derive(Protection):
     reference: ClassVar[str] = "djiriguian2022"
     title: ClassVar[str] = "derived columns"
     audience = "public"
+    perturbative = True
+    answers_by = always(amounts="reduces")
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns")
 
     rules: Texts = Field(description="rules, each `column = expression`, carried out in their order")

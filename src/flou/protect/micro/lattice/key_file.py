@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flou.describe.microdata import Microdata
 from flou.engine.errors import ParameterError, did_you_mean
 from flou.engine.keys import KeyTable, pack
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.protect.micro.lattice import kernels
 from flou.protect.micro.lattice.ladder import Codes, ladders
 from flou.protect.micro.lattice.problem import Classes, Levels, Problem

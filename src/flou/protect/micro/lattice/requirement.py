@@ -22,7 +22,7 @@ from flou.engine import native
 from flou.engine.errors import GuaranteeBrokenError, LazyInputError, ParameterError
 from flou.engine.guarantee import Guarantee
 from flou.engine.keys import KeyTable
-from flou.engine.method import RiskMeasure
+from flou.engine.measure import RiskMeasure
 from flou.protect.micro.lattice.ladder import Codes, Ints
 from flou.protect.micro.promise import flags_nobody
 from flou.risk.micro.closeness import TCloseness

@@ -20,11 +20,12 @@ from flou.describe.microdata import Microdata
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.guarantee import Guarantee
-from flou.engine.method import Claim, Protection
 from flou.engine.note import Note
 from flou.engine.parameters import Columns, Names
+from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
+from flou.engine.taxonomy import always
 from flou.engine.values import Proportion
 from flou.protect.micro.microaggregation.centre import Ints, Show
 from flou.protect.micro.microaggregation.grouping import Groups, Improve, by_mdav, by_optimal_cuts, group_records
@@ -45,6 +46,8 @@ class Microaggregation(Protection):
     reference: ClassVar[str] = "domingoferrer2005"
     title: ClassVar[str] = "microaggregation"
     audience = "public"
+    perturbative = True
+    answers_by = always(identity="reduces", amounts="reduces")
     preserves: ClassVar[tuple[Claim, ...]] = ("records", "untouched columns", "mean")
 
     columns: Columns = Field(description="numbers or dates to average, or categories")

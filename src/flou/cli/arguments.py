@@ -36,3 +36,19 @@ AnsweringTo = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--answers", help="Only those that close, reduce or measure an attack, such as homogeneity."),
 ]
+Against = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--against", help="The original, or a public table of the people who could be in the file."),
+]
+SensitiveColumns = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--sensitive", help="Columns that nobody should learn, by commas, instead of a schema."),
+]
+Since = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--since", help="Folder of a former run: say what changed in the file since."),
+]
+SaveSchema = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--save-schema", help="Write a schema file to start from, with every column and its type."),
+]

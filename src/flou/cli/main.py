@@ -21,6 +21,7 @@ from typer.core import TyperGroup
 from flou._version import __version__
 from flou.cli.arguments import (
     METHOD_OPTIONS,
+    Against,
     AnsweringTo,
     Decimal,
     Delimiter,
@@ -31,9 +32,12 @@ from flou.cli.arguments import (
     OfStage,
     OnData,
     PlanFile,
+    SaveSchema,
     SchemaFile,
     SecretFile,
+    SensitiveColumns,
     Sheet,
+    Since,
     Source,
     Table,
 )
@@ -110,10 +114,7 @@ def describe(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
-    save_schema: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--save-schema", help="Write a schema file to start from, with every column and its type."),
-    ] = None,
+    save_schema: SaveSchema = None,
 ) -> None:
     """Say what a file is: columns, roles, types, missing values, keys."""
     from flou.cli.data import DataSource, load
@@ -138,14 +139,8 @@ def risk(
         str, typer.Option("--method", help="Risk measure; see `flou methods`. Default: an assessment by attack.")
     ] = "attack_map",
     keys: Keys = None,
-    sensitive: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--sensitive", help="Columns that nobody should learn, by commas, instead of a schema."),
-    ] = None,
-    against: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--against", help="The original, or a public table of the people who could be in the file."),
-    ] = None,
+    sensitive: SensitiveColumns = None,
+    against: Against = None,
     engine: EngineName = None,
     table: Table = None,
     sheet: Sheet = None,
@@ -217,10 +212,7 @@ def run(
     engine: EngineName = None,
     secret: SecretFile = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the folder of a former run.")] = False,
-    since: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--since", help="Folder of a former run: say what changed in the file since."),
-    ] = None,
+    since: Since = None,
     memory: Memory = None,
 ) -> None:
     """Carry a plan out and write DIR/public and DIR/internal."""

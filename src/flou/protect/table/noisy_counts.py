@@ -96,6 +96,10 @@ class NoisyCounts(TableProtection):
         """The shares as they are written: 0.7 and 0.3 are 1."""
         return {name: Fraction(repr(share)) for name, share in self.shares or ()}
 
+    def stored_state(self) -> dict[str, Any]:
+        """The parameters as an office may keep them: a budget is the file of its ledger."""
+        return {**self.__dict__, "budget": None if self.budget is None else _ledger(self.budget)}
+
     def protect(
         self, data: Any, *, secret: Secret | int | None = None, series: str = "", period: str | None = None
     ) -> Release:

@@ -52,6 +52,15 @@ class MadeUpMeasure(RiskMeasure):
         )  # fmt: skip
 
 
+class MadeUpGuarantee(Guarantee):
+    """A promise of xyzzy."""
+
+    text = "xyzzy is guaranteed"
+
+    def violations(self, data: Any) -> int:
+        return 0
+
+
 class MadeUpStep(Protection):
     """A protection by xyzzy."""
 
@@ -59,8 +68,7 @@ class MadeUpStep(Protection):
     limit: str = Field("xyzzy-limit", description="a setting")
 
     def _protect(self, data: Any, draw: Any) -> Outcome:
-        kept = Guarantee(Note("xyzzy is guaranteed"), lambda after: 0)
-        return Outcome(data, (kept,), (Change("age", 6180),), {"xyzzy": 6180}, (Note("xyzzy was done"),))
+        return Outcome(data, (MadeUpGuarantee(),), (Change("age", 6180),), {"xyzzy": 6180}, (Note("xyzzy was done"),))
 
 
 class MadeUpAttack(Attack):

@@ -15,7 +15,6 @@ from flou.engine import registry
 from flou.engine.attack import Attack, wilson
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.engine.owners import Owners
 from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
@@ -114,14 +113,22 @@ def test_utility_sees_the_release_as_published() -> None:
     assert result.test_only
 
 
+class NothingLeft(Guarantee):
+    """A promise that no file keeps."""
+
+    text = "nothing is left"
+
+    def violations(self, data: flou.Microdata) -> int:
+        return data.n_records
+
+
 class Broken(Protection):
     """A protection whose promise does not hold."""
 
     reference: ClassVar[str] = "none"
 
     def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
-        broken = Guarantee(Note("nothing is left"), lambda after: after.n_records)  # type: ignore[attr-defined]
-        return Outcome(data, guarantees=(broken,))
+        return Outcome(data, guarantees=(NothingLeft(),))
 
 
 def test_a_broken_promise_raises() -> None:

@@ -237,6 +237,10 @@ class RiskResult(Result):
                 f"The result of {self.method} on a release goes by numbers that are never published, so it cannot be "
                 "pickled. Keep .to_dict(), or .units."
             )
+        return self.stored_state()
+
+    def stored_state(self) -> dict[str, Any]:
+        """What the office may keep: the same, with numbers that are never published."""
         computed = ("units", "flagged", "_key_of_rows", "by_key", "_by_key")
         state = {name: held for name, held in self.__dict__.items() if name not in computed}
         # what makes it may hold the key space, which names values that no released record shows

@@ -127,7 +127,9 @@ def _proof(guarantee: Guarantee, number: int, final: Any, given: Sequence[tuple[
         return guarantee.prove(final)
     except GuaranteeBrokenError:
         its = next((method.name() for n, method, _ in given if n == number), None)
-        later = next(((n, m.name(), v) for n, m, d in given if n > number and (v := guarantee.violations(d))), None)
+        later = next(
+            ((n, m.name(), v) for n, m, d in given if n > number and (v := guarantee.count_violations(d))), None
+        )
         if its is None or later is None:
             raise
         raise GuaranteeBrokenError(

@@ -8,6 +8,7 @@ value. It keeps every value on the near side. Reference: Hundepool et al. (2012)
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import narwhals as nw
@@ -111,7 +112,7 @@ class _OneSided(Protection):
         n = data.count_where(coded)
         return Outcome(
             data.with_frame(data.frame.with_columns(value.alias(self.column)), self._schema(data, bound, shown)),
-            guarantees=(self._guarantee(bound, shown),),
+            guarantees=(NoneBeyond(self, bound, shown),),
             changes=(Change(self.column, n),),
             figures={"bound": bound, "replacement": shown, "n_coded": n},
         )
@@ -169,19 +170,27 @@ class _OneSided(Protection):
         dtype = data.frame.collect_schema()[self.column]
         return codes_in(dtype, data.schema.not_applicable.get(self.column, ()))
 
-    def _guarantee(self, bound: float, shown: float) -> Guarantee:
-        def violations(data: object) -> int:
-            assert isinstance(data, Microdata)
-            if self.column not in data.columns or not data.frame.collect_schema()[self.column].is_numeric():
-                return 0  # dropped or recoded since: its values are no longer shown
-            return data.count_where(self._coded(data, bound) & (nw.col(self.column) != shown))
 
-        text = (
-            "no value of {column} above {bound} is shown"
-            if self._side > 0
-            else "no value of {column} below {bound} is shown"
-        )
-        return Guarantee(Note(text, {"column": self.column, "bound": bound}), violations)
+@dataclass(frozen=True, eq=False)
+class NoneBeyond(Guarantee):
+    """No value beyond a bound is shown, but for the one that stands for them."""
+
+    method: _OneSided
+    bound: float
+    shown: float
+
+    @property
+    def promise(self) -> Note:
+        text = "no value of {column} below {bound} is shown"
+        if self.method._side > 0:
+            text = "no value of {column} above {bound} is shown"
+        return Note(text, {"column": self.method.column, "bound": self.bound})
+
+    def violations(self, data: Microdata) -> int:
+        column = self.method.column
+        if column not in data.columns or not data.frame.collect_schema()[column].is_numeric():
+            return 0  # dropped or recoded since: its values are no longer shown
+        return data.count_where(self.method._coded(data, self.bound) & (nw.col(column) != self.shown))
 
 
 def _whole(number: float, what: str, column: str) -> int:

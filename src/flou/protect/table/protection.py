@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,8 +20,16 @@ from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 
-#: What is promised of each published table, and how many of its cells break it.
-Promise = tuple[Note, Callable[[Table], int]]
+
+class TableGuarantee(Guarantee):
+    """A promise of every published table, proven on one or on a set. A subclass implements `wrong`."""
+
+    @abstractmethod
+    def wrong(self, table: Table) -> int:
+        """How many cells of a table break the promise."""
+
+    def violations(self, data: Table | TableSet) -> int:
+        return sum(self.wrong(table) for table in tables_of(data))
 
 
 class TableProtection(Protection):
@@ -45,7 +54,7 @@ class TableProtection(Protection):
         """The table with what may be seen of it; a suppression adds its reasons."""
         return table.with_changes(published=self._publish(table, draw), mechanism=self._mechanism_of(table))
 
-    def _promises(self) -> Sequence[Promise]:
+    def _promises(self) -> Sequence[TableGuarantee]:
         """What is guaranteed of every published table."""
         return ()
 
@@ -58,13 +67,13 @@ class TableProtection(Protection):
         require_unprotected(tables)
         return self._outcome(data, [self._protected(table, draw) for table in tables], self._promises())
 
-    def _outcome(self, data: Any, done: Sequence[Table], promises: Sequence[Promise]) -> Outcome:
+    def _outcome(self, data: Any, done: Sequence[Table], promises: Sequence[TableGuarantee]) -> Outcome:
         """The protected tables with what was changed and what is promised of them."""
         moved = np.concatenate([_deviations(table) for table in done])
         seen = moved[~np.isnan(moved)]
         return Outcome(
             data=data.with_tables(done) if isinstance(data, TableSet) else done[0],
-            guarantees=tuple(_over_tables(promise, wrong) for promise, wrong in promises),
+            guarantees=tuple(promises),
             changes=(Change("count", int((moved != 0).sum())),),  # a cell that is withheld is NaN, and changed
             figures={
                 "n_cells": len(moved),
@@ -93,13 +102,3 @@ def _deviations(table: Table) -> Floats:
     true = table.true_counts if table.cells.weighted is None else table.cells.weighted
     moved: Floats = (table.published_counts - true).astype(np.float64)
     return moved
-
-
-def _over_tables(promise: Note, wrong: Callable[[Table], int]) -> Guarantee:
-    """A promise of each table, proven on one or on a set."""
-
-    def violations(data: object) -> int:
-        assert isinstance(data, Table | TableSet)
-        return sum(wrong(table) for table in tables_of(data))
-
-    return Guarantee(promise, violations)

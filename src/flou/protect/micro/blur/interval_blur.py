@@ -151,7 +151,7 @@ class IntervalBlur(Protection):
             text = "{column} is drawn anew within classes; no other column explains it"
         return Outcome(
             rows.put_back({self.column: new}, schema_of_new_values(data, self.column, new)),
-            guarantees=blur_promises(self.column, self.unit, rows, held, strata, parts, blurred),
+            guarantees=blur_promises(self, rows, held, strata, parts, blurred),
             changes=(Change(self.column, int((before != after).sum())),),
             figures={
                 "n_classes": sum(part.classes.n for part in parts),

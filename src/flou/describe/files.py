@@ -22,7 +22,7 @@ from flou.describe.sources import database
 from flou.describe.sources.scan import open_source
 from flou.engine import native
 from flou.engine.data import data_kind
-from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
+from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError, listed
 from flou.engine.output import (
     PRIVATE,
     PUBLIC,
@@ -34,6 +34,7 @@ from flou.engine.output import (
     written_whole,
 )
 from flou.engine.release import Release
+from flou.engine.released_file import ReleasedFile
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
@@ -105,6 +106,10 @@ def write(
     """
     require_formulas(formulas)
     inner: Any = data.data if isinstance(data, Release) else data
+    if data_kind(inner) == "microdata" and any(file.is_public for file in inner.kin.files.values()):
+        return write_all(
+            inner, target, table=table, rows_per_part=rows_per_part, overwrite=overwrite, formulas=formulas
+        )
     if data_kind(inner) in ("table", "table set") and table is None and rows_per_part is None:
         inner.write(target, overwrite=overwrite, unprotected=unprotected, formulas=formulas)
         return Path(target)
@@ -122,6 +127,48 @@ def write(
     return write_records(
         inner, target, table=table, rows_per_part=rows_per_part, overwrite=overwrite, mode=mode, formulas=formulas
     )
+
+
+def write_all(
+    data: Microdata,
+    target: str | PathLike[str],
+    *,
+    table: str | None,
+    rows_per_part: int | None,
+    overwrite: bool,
+    formulas: Formulas,
+) -> Path:
+    """Write the records and the files beside them that the public may read to a new folder, `data.parquet` first."""
+    folder = checked_path(target, "A folder to write", OutputError)
+    if folder.suffix or table is not None or rows_per_part is not None or overwrite:
+        names = ["data", *(file.name for file in data.kin.files.values() if file.is_public)]
+        raise OutputError(
+            f"This release has several files that belong together: {listed(names)}. Write them to a new folder: "
+            'flou.write(release, "folder").'
+        )
+    mode = PUBLIC if is_protected(data) else PRIVATE
+    with folder_written_whole(folder, mode=mode) as new:
+        write_records(data, new / "data.parquet", mode=mode, formulas=formulas)
+        for file in data.kin.files.values():
+            if file.is_public:
+                write_beside(file, new, ending="parquet", mode=mode, formulas=formulas)
+    return folder
+
+
+def write_beside(file: ReleasedFile, folder: Path, *, ending: str, mode: int, formulas: Formulas) -> Path:
+    """Write a file that a step made beside the data into a folder; tables are CSV files where the data are Parquet."""
+    if file.kind == "text":
+        target = folder / file.name
+        with written_whole(target, mode=mode) as out:
+            out.write(file.data.encode())
+        return target
+    if file.kind == "microdata":
+        target = folder / f"{file.name}.{ending}"
+        write_records(file.data, target, mode=mode, formulas=formulas)
+        return target
+    target = folder / (f"{file.name}.csv" if file.kind == "table" else file.name)
+    file.data.write(target, formulas=formulas)
+    return target
 
 
 def is_protected(data: Microdata) -> bool:

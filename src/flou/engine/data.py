@@ -45,6 +45,8 @@ class Kin:
     ratios: tuple[Any, ...] = ()
     #: By derived column, the values of the plan's input that it carries on.
     derived: Mapping[str, Any] = field(default_factory=dict)
+    #: Files that a step made beside the data, by name.
+    files: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Data(Protocol):

@@ -15,6 +15,7 @@ from flou.engine.errors import DataError
 from flou.engine.figure import FigureValue
 from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.note import Note
+from flou.engine.released_file import ReleasedFile
 from flou.engine.result import Result
 from flou.engine.secret import Origin
 
@@ -48,6 +49,8 @@ class Outcome:
     details: Mapping[str, Any] = field(default_factory=dict)
     #: What the next release of a series needs to draw alike, as plain values: scales, matrices. For the office alone.
     reusable: Mapping[str, Any] = field(default_factory=dict)
+    #: Files that are released beside the data; the public reads those that say so, of a method that says so.
+    files: tuple[ReleasedFile, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,14 @@ class Release:
     trail: Trail
 
     @property
+    def files(self) -> Mapping[str, ReleasedFile]:
+        """Every file by its name: the data, or each of the tables, and those that a step made beside them."""
+        kind, data = data_kind(self.data), self.data
+        tables = data.tables if kind == "table set" else (data,) if kind == "table" else ()
+        named = [(table.name or "table", table) for table in tables] or [("data", data)]
+        return {**{name: ReleasedFile(name, held, "public") for name, held in named}, **data.kin.files}
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """Each step as it was carried out."""
         return self.trail.steps
@@ -150,7 +161,8 @@ class Release:
     def parts(self) -> tuple[Any, ...]:
         """All data whose measures speak of it: what is released, the frame of a sample, the records behind tables."""
         kin = self.data.kin
-        found = (self.data, kin.frame, kin.records, None if kin.records is None else kin.records.kin.frame)
+        beside = (file.data for file in kin.files.values())
+        found = (self.data, kin.frame, kin.records, None if kin.records is None else kin.records.kin.frame, *beside)
         return tuple(part for part in found if part is not None)
 
     def is_strange(self, result: Result) -> bool:
@@ -171,5 +183,6 @@ class Release:
         unit = "records" if data_kind(self.data) == "microdata" else "cells"
         lines = [f"Release of {self.data.n_records:,} {unit} after {len(self.steps)} steps"]
         lines += [f"  {step!r}" for step in self.steps]
+        lines += [f"  Beside it: {file!r}" for file in self.data.kin.files.values()]
         lines += [f"  Guaranteed: {proof}" for proof in self.guarantees]
         return "\n".join(lines)

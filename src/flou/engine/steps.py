@@ -18,6 +18,7 @@ from flou.engine.progress import tell
 from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Release, Step, Trail
+from flou.engine.released_file import ReleasedFile, require_alone, require_named, with_data
 from flou.engine.secret import Origin, Secret
 from flou.engine.series import NO_SERIES, Series
 from flou.engine.unshown import with_originals
@@ -60,6 +61,7 @@ def carry_out(
     for i, method in enumerate(methods):
         tell(f"protect: {method.name()}", i, len(methods))
         frame = current.kin.frame
+        require_alone(current.kin.files, f"Step {len(steps) + 1} ({method.name()})")
         _require_before_sample(method, len(steps) + 1, current)
         again = sum(s.method == method for s in steps)
         draws = Draws(secret, method.name(), method.fingerprint(), series=series, again=again)
@@ -82,6 +84,7 @@ def carry_out(
     drawn: tuple[Origin, ...] = ("entropy",) if any("system entropy" in m.uses for m in methods) else ()
     origin = max(trail.secret_origin, secret.origin, *drawn, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, trail.keyed)
+    current = current.with_kin(files=with_data(current.kin.files, lambda data: data.with_trail(done)))
     return Release(data=current.with_trail(done), trail=done)
 
 
@@ -98,8 +101,9 @@ def _one_step(
         after = _declared(outcome.data, before).marked(**asdict(before.marks))
         derived = found.derived or had.derived
         after = after.with_kin(
-            original=had.original, frame=frame, records=had.records, ratios=found.ratios or had.ratios, derived=derived
-        )
+            original=had.original, frame=frame, records=had.records, ratios=found.ratios or had.ratios,
+            derived=derived, files=_beside(outcome.files, method, number, before),
+        )  # fmt: skip
         for guarantee in outcome.guarantees:
             guarantee.prove(after)
     step = Step(
@@ -119,6 +123,20 @@ def _one_step(
     if not registry.speaks_publicly(type(method)):
         return step, after, tuple(g.for_the_office() for g in outcome.guarantees)
     return step, after, outcome.guarantees
+
+
+def _beside(files: Sequence[ReleasedFile], method: Protection, number: int, before: Any) -> dict[str, ReleasedFile]:
+    """The files that a step made beside the data: released, marked and declared as these are."""
+    for file in files:
+        others = [other.name for other in files if other is not file]
+        require_named(file, others, f"Step {number} ({method.name()})")
+    marks, original = asdict(before.marks), before.kin.original
+    made = with_data(
+        {file.name: file for file in files},
+        lambda data: _declared(data, before).marked(**marks).with_kin(original=original),
+    )
+    secret = not registry.speaks_publicly(type(method))
+    return {name: replace(file, audience="internal") if secret else file for name, file in made.items()}
 
 
 def _proof(guarantee: Guarantee, number: int, final: Any, given: Sequence[tuple[int, Protection, Any]]) -> Proof:

@@ -18,6 +18,7 @@ from flou.engine.guarantee import Proof
 from flou.engine.method import Method
 from flou.engine.protection import Protection
 from flou.engine.release import Release, Trail
+from flou.engine.released_file import require_alone
 from flou.engine.secret import Secret
 from flou.engine.series import NO_SERIES, Series
 from flou.engine.steps import carry_out
@@ -69,6 +70,7 @@ def carry_out_tables(
             "away. Make one that lasts, flou secret office.secret, and name it: [secrets] file, --secret or secret=."
         )
     records = carry_out(on_records, current, secret, series, former).data if on_records else current
+    require_alone(records.kin.files, "[[tabulate]]")
     trail = records.trail or Trail(secret_origin=secret.origin)
     with native.engine_errors():
         made = records.tabulated(

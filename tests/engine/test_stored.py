@@ -36,7 +36,7 @@ from flou.risk.micro.attack_map import attack_chart
 
 PARIS = ZoneInfo("Europe/Paris")
 NUMBERS = st.one_of(
-    st.integers(), st.floats(), st.floats().map(Proportion), st.decimals(), st.floats().map(np.float64),
+    st.integers(), st.floats(), st.floats().map(Proportion), st.decimals().filter(lambda number: not number.is_snan()), st.floats().map(np.float64),
     st.integers(-9, 9).map(np.int8), st.booleans().map(np.bool_),
 )  # fmt: skip
 TIMES = st.one_of(

@@ -110,28 +110,13 @@ class CellKey(CountProtection):
     def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
         if table.cells.key is not None:
             require_random(table.true_counts, table.cells.key)
-        return self._shown(table)
-
-    def _shown(self, table: Table) -> NDArray[Any]:
-        """What the keys make of the counts, or of weighted estimates through their numbers of contributors."""
-        if table.cells.key is None:
-            raise DataError(
-                "The table has no cell keys, so its noise would have to be drawn at each call and could be averaged "
-                "away. Give each record a key first: keyed = flou.record_keys(people, secret=…); keyed.tabulate(…)."
-            )
-        n = table.true_counts
-        moved = n + self.mechanism.deviations(n, table.cells.key)
-        if table.cells.weighted is None:
-            return moved
-        # whole units: the digits behind them would tell the number of contributors, which divides the estimate
-        estimates: NDArray[Any] = np.rint(table.cells.weighted * moved / np.maximum(n, 1))
-        return estimates
+        return moved_by_keys(table, self.mechanism)
 
     def _cell_promises(self) -> Sequence[TableGuarantee]:
-        return (MovedByDAtMost(self), MovedByKey(self))
+        return (MovedByDAtMost(self.mechanism), MovedByKey(self.mechanism))
 
     def _lasting_promises(self) -> Sequence[TableGuarantee]:
-        return (NoneUpToJs(self),) if self.mechanism.js else ()
+        return (NoneUpToJs(self.mechanism),) if self.mechanism.js else ()
 
     def _own_notes(self) -> Sequence[Note]:
         if self.V is None or self.stack is not None:
@@ -143,11 +128,27 @@ class CellKey(CountProtection):
         return (Note(text, {"reached": round(reached, 3), "V": self.V, "D": self.D}),)
 
 
+def moved_by_keys(table: Table, mechanism: TransitionMatrix) -> NDArray[Any]:
+    """What the keys make of the counts, or of weighted estimates through their numbers of contributors."""
+    if table.cells.key is None:
+        raise DataError(
+            "The table has no cell keys, so its noise would have to be drawn at each call and could be averaged "
+            "away. Give each record a key first: keyed = flou.record_keys(people, secret=…); keyed.tabulate(…)."
+        )
+    n = table.true_counts
+    moved = n + mechanism.deviations(n, table.cells.key)
+    if table.cells.weighted is None:
+        return moved
+    # whole units: the digits behind them would tell the number of contributors, which divides the estimate
+    estimates: NDArray[Any] = np.rint(table.cells.weighted * moved / np.maximum(n, 1))
+    return estimates
+
+
 @dataclass(frozen=True, eq=False)
 class _OfCellKey(TableGuarantee):
-    """A promise of the cell key method."""
+    """A promise of the cell key method with this matrix."""
 
-    method: CellKey
+    mechanism: TransitionMatrix
 
 
 class MovedByDAtMost(_OfCellKey):
@@ -157,7 +158,7 @@ class MovedByDAtMost(_OfCellKey):
 
     @property
     def D(self) -> int:  # noqa: N802 - the paper's name
-        return self.method.mechanism.reach
+        return self.mechanism.reach
 
     def wrong(self, table: Table) -> int:
         true, unit, slack = _scale(table)
@@ -170,7 +171,7 @@ class MovedByKey(_OfCellKey):
     text = "each cell is moved as its key says: the same people alike in every table"
 
     def wrong(self, table: Table) -> int:
-        return int((table.published_counts != self.method._shown(table)).sum())
+        return int((table.published_counts != moved_by_keys(table, self.mechanism)).sum())
 
 
 class NoneUpToJs(_OfCellKey):
@@ -180,7 +181,7 @@ class NoneUpToJs(_OfCellKey):
 
     @property
     def js(self) -> int:
-        return self.method.mechanism.js
+        return self.mechanism.js
 
     def wrong(self, table: Table) -> int:
         _, unit, slack = _scale(table)

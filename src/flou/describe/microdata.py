@@ -22,6 +22,7 @@ from flou.describe.public_schema import shown_schema
 from flou.describe.schema import Schema, given_schema
 from flou.describe.units import published_owners, unit_ids
 from flou.engine import native
+from flou.engine.content import content_of_records
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError, LazyInputError, OutputError, SchemaError
 from flou.engine.keys import KeyTable, count_keys
@@ -160,6 +161,11 @@ class Microdata:
         return native.is_lazy(self.frame)
 
     @property
+    def content_id(self) -> str:
+        """What these records and their schema are, by content."""
+        return self.remembered("content id", lambda: content_of_records(self))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the file; those that Flou adds for itself are not among them."""
         return tuple(c for c in self.frame.collect_schema().names() if not c.startswith(native.RESERVED))
@@ -241,11 +247,6 @@ class Microdata:
                 return count_keys(self.frame, columns, self.schema.weight, self.schema.person)
 
         return self.remembered(("keys", tuple(columns)), counted)
-
-    def count_where(self, condition: nw.Expr) -> int:
-        """How many records meet a condition; where it is null it is not met."""
-        met = condition.fill_null(False).cast(nw.Int64).sum().alias("n")
-        return int(self._counted(self.frame.select(met)).item() or 0)
 
     def unit_ids(self) -> NDArray[np.generic]:
         """What randomness hangs on: the role `id`, or for rows in memory their place in an order by content."""

@@ -58,6 +58,9 @@ class Data(Protocol):
     def columns(self) -> tuple[str, ...]: ...
 
     @property
+    def content_id(self) -> str: ...
+
+    @property
     def n_records(self) -> int: ...
 
     @property

@@ -10,6 +10,7 @@ import polars as pl
 
 from flou.engine import native
 from flou.engine.comparison import ComparisonResult
+from flou.engine.content import is_same
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError
 from flou.engine.figure import FigureValue
@@ -170,7 +171,7 @@ class Release:
         measured = getattr(result, "data", None)
         if result.measured_on == "original" and not isinstance(result, ComparisonResult):
             return False
-        return measured is not None and all(measured is not part for part in self.parts)
+        return measured is not None and not any(is_same(measured, part) for part in self.parts)
 
     def __reduce__(self) -> NoReturn:
         raise DataError("A release holds checks that cannot leave the process: pickle its .data, or write it.")

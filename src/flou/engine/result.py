@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from flou.engine import native
 from flou.engine.charts import Look
+from flou.engine.content import content_of
 from flou.engine.errors import LazyInputError
 from flou.engine.figure import Figure, Figures
 from flou.engine.note import Note
@@ -105,6 +106,12 @@ class Result:
         if name != "value" and name not in self.figures:
             raise KeyError(name)
         return self.headline if name == "value" else self.figures.of(name)
+
+    @property
+    def content_id(self) -> str:
+        """What the result says, and of which data, by content."""
+        data = getattr(self, "data", None)
+        return content_of({"says": self.to_dict(), "of": None if data is None else data.content_id})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the per-record and per-key detail, as plain values."""

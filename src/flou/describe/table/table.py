@@ -24,6 +24,7 @@ from flou.describe.table.seen import all_combinations, listed_cells, public_tabl
 from flou.describe.table.unseen_cells import Unlisted
 from flou.engine import native
 from flou.engine.calls import in_words
+from flou.engine.content import content_of_fields
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
 from flou.engine.release import Trail
@@ -286,6 +287,11 @@ class Table:
 
     def with_trail(self, trail: Trail) -> Table:
         return replace(self, trail=trail)
+
+    @property
+    def content_id(self) -> str:
+        """What the table holds and publishes, by content."""
+        return content_of_fields(self, without=("marks", "trail", "kin", "native_kind"))
 
     def with_kin(self, **kin: Any) -> Table:
         return replace(self, kin=replace(self.kin, **kin))

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
+from flou.describe.units import count_where
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
@@ -109,7 +110,7 @@ class _OneSided(Protection):
                 exact_floats(rows[self.column])
         coded = self._coded(data, bound)
         value = nw.when(coded).then(nw.lit(shown, kind)).otherwise(nw.col(self.column).cast(kind))
-        n = data.count_where(coded)
+        n = count_where(data, coded)
         return Outcome(
             data.with_frame(data.frame.with_columns(value.alias(self.column)), self._schema(data, bound, shown)),
             guarantees=(NoneBeyond(self, bound, shown),),
@@ -190,7 +191,7 @@ class NoneBeyond(Guarantee):
         column = self.method.column
         if column not in data.columns or not data.frame.collect_schema()[column].is_numeric():
             return 0  # dropped or recoded since: its values are no longer shown
-        return data.count_where(self.method._coded(data, self.bound) & (nw.col(column) != self.shown))
+        return count_where(data, self.method._coded(data, self.bound) & (nw.col(column) != self.shown))
 
 
 def _whole(number: float, what: str, column: str) -> int:

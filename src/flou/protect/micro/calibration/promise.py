@@ -15,6 +15,7 @@ import narwhals as nw
 import polars as pl
 
 from flou.describe.microdata import Microdata
+from flou.describe.units import count_where
 from flou.engine import native
 from flou.engine.guarantee import Guarantee
 from flou.engine.values import codes_in, text_of
@@ -52,7 +53,7 @@ class TotalsMet(Guarantee):
         if weight not in data.columns or not data.frame.collect_schema()[weight].is_numeric():
             return len(self.columns)
         held = nw.col(weight).cast(nw.Float64)
-        wrong = data.count_where(~((held > 0) & (held < math.inf)).fill_null(False))
+        wrong = count_where(data, ~((held > 0) & (held < math.inf)).fill_null(False))
         wrong += sum(_category_misses(data, weight, c, totals, within) for c, totals in self.margins)
         return wrong + sum(_amount_misses(data, weight, c, total, within) for c, total in self.amounts)
 

@@ -73,6 +73,16 @@ def read(written: Written, resolve: Callable[[str], Any]) -> Any:
         raise DataError(f"This is not what Flou wrote, and cannot be read: {problem!r}") from problem
 
 
+def left_out(value: Any) -> dict[str, Any]:
+    """The fields of an object that its stored form leaves empty: who may keep them writes them beside it."""
+    leaves: Any = type(value).__getstate__
+    if hasattr(type(value), "stored_state") or leaves is object.__getstate__:
+        return {}
+    state = value.__getstate__()
+    held = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    return {name: inner for name, inner in held.items() if state.get(name) is not inner}
+
+
 class _Writer:
     """Trees of values; their arrays and frames become parts."""
 

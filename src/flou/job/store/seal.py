@@ -1,0 +1,188 @@
+"""Entries of the store: folders of files under a seal, an HMAC of every file's name, length and content.
+
+An entry is written under a temporary name and moved to its place when it is whole. It is read as a whole, and given to
+nobody before the seal was found to be that of these files under this name: what somebody changed is refused. Parts of
+rows that stay in their engine are copied while they are looked at, so that what is read later is what was looked at.
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flou.engine import claim
+from flou.engine.errors import DataError
+from flou.engine.secret import Secret
+from flou.engine.spool import spool_folder
+from flou.job.store import place
+
+_SEAL = "seal"
+#: Files of rows that their engine reads where they lie; all others are read into memory.
+SCANNED = ".scan.parquet"
+_BLOCK, _TRIES = 1 << 20, 8
+
+
+class NotKeptError(Exception):
+    """Why something is not kept; the run goes on without."""
+
+
+@dataclass
+class Writer:
+    """The files of an entry that is being written."""
+
+    folder: Path
+    keys: Keys
+    most: int
+    size: int = 0
+    lines: dict[str, str] = field(default_factory=dict)
+    #: What tells the entry from every other, also of the same name, once it is whole.
+    seal: str = ""
+
+    def add(self, name: str, content: bytes) -> None:
+        """One more file."""
+        self.size += len(content)
+        if self.size > self.most:
+            raise NotKeptError(f"more than the {self.most // 1_000_000:,} MB that {place.LIMIT} allows")
+        _write(self.folder / name, content)
+        self.lines[name] = f"{self.keys.of_file(content)} {len(content)} {name}\n"
+
+
+@dataclass(frozen=True)
+class Held:
+    """The files of an entry that nobody has changed."""
+
+    #: By name; of rows that stay in their engine the copies.
+    files: dict[str, bytes]
+    scanned: dict[str, Path]
+    #: What tells this entry from every other, also of the same name.
+    seal: str
+
+
+class Keys:
+    """The keys of all seals under a secret."""
+
+    def __init__(self, secret: Secret) -> None:
+        self._file, self._seal = secret.derive("store", "file"), secret.derive("store", "seal")
+
+    def of_file(self, content: bytes) -> str:
+        return hmac.digest(self._file, content, "sha256").hex()
+
+    def of_entry(self, name: str, lines: str) -> str:
+        """The seal: of an entry's name, and of the names, lengths and contents of its files."""
+        return hmac.digest(self._seal, f"{name}\n{lines}".encode(), "sha256").hex()
+
+    def copied(self, source: Path, target: Path) -> str:
+        """Copy a file; what was copied, as `of_file` tells."""
+        digest = hmac.new(self._file, digestmod="sha256")
+        with source.open("rb") as read, target.open("xb") as written:
+            while block := read.read(_BLOCK):
+                digest.update(block)
+                written.write(block)
+        return digest.hexdigest()
+
+
+@contextmanager
+def written(folder: Path, name: str, keys: Keys) -> Iterator[Writer]:
+    """Write an entry, in the place of a former one of its name."""
+    lock, room = claim.new_folder(folder)
+    try:
+        (room / "new").mkdir(mode=0o700)
+        writer = Writer(room / "new", keys, place.limit())
+        yield writer
+        lines = "".join(writer.lines[file] for file in sorted(writer.lines))
+        writer.seal = keys.of_entry(name, lines)
+        writer.add(_SEAL, f"{lines}{writer.seal}\n".encode())
+        place.make_room(folder, writer.size, writer.most, besides=name)
+        _put_in_place(room, folder / name)
+    except OSError as error:
+        raise NotKeptError(f"it could not be written ({error.strerror})") from None
+    finally:
+        claim.leave_folder(room, lock)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+
+
+def _put_in_place(room: Path, target: Path) -> None:
+    """Move the new folder to its place; a former one gives way, also one that another run puts there meanwhile."""
+    for number in range(_TRIES):
+        try:
+            (room / "new").rename(target)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        try:
+            target.rename(room / f"former.{number}")
+        except FileNotFoundError:  # another run has moved it
+            continue
+    raise NotKeptError("another run keeps the same")
+
+
+def sealed_as(folder: Path, name: str) -> str | None:
+    """The seal of an entry as it stands there; nobody has looked yet whether it is right."""
+    try:
+        return (folder / name / _SEAL).read_text(encoding="ascii", errors="replace").splitlines()[-1]
+    except (OSError, IndexError):
+        return None
+
+
+def read(folder: Path, name: str, keys: Keys) -> Held | None:
+    """The files of an entry, once its seal is found right; None where there is none of this name."""
+    path = folder / name
+    for _ in range(_TRIES):
+        there = _identity(path)
+        if there is None:
+            return None
+        try:
+            found = _verified(path, name, keys)
+        except OSError:
+            found = None
+        if found is not None:
+            return found
+        if _identity(path) == there:  # else it was replaced, or removed, while it was read
+            raise DataError(
+                f"The entry {name!r} that a run has kept in {str(folder)!r} is not what Flou wrote there, and is not "
+                "used. Remove what was kept with `flou clean` and run without --resume; if nobody was meant to change "
+                "it, find out who can write there."
+            )
+    return None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        held = path.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return held.st_dev, held.st_ino
+
+
+def _verified(path: Path, name: str, keys: Keys) -> Held | None:
+    """All files, if they are those of the seal: nothing of them is understood before."""
+    lines, _, seal = (path / _SEAL).read_bytes().decode("utf-8", "replace").rstrip("\n").rpartition("\n")
+    lines = f"{lines}\n" if lines else ""
+    if not hmac.compare_digest(seal.encode(), keys.of_entry(name, lines).encode()):
+        return None
+    listed = {file: said for said, _, file in (line.rpartition(" ") for line in lines.splitlines())}
+    if {file.name for file in path.iterdir()} != {*listed, _SEAL}:
+        return None
+    copies = spool_folder() if any(file.endswith(SCANNED) for file in listed) else None
+    files: dict[str, bytes] = {}
+    scanned: dict[str, Path] = {}
+    for file, said in listed.items():
+        if copies is not None and file.endswith(SCANNED):
+            scanned[file] = copies / file
+            found = keys.copied(path / file, scanned[file]), scanned[file].stat().st_size
+        else:
+            files[file] = (path / file).read_bytes()
+            found = keys.of_file(files[file]), len(files[file])
+        if not hmac.compare_digest(f"{found[0]} {found[1]}".encode(), said.encode()):
+            return None
+    return Held(files, scanned, seal)

@@ -80,7 +80,7 @@ class KeepsEntries:
     ) -> None:
         self.lines: list[str] = []
         self._folder, self._names, self._resume = folder, names, resume
-        self._keys, self._original = seal.Keys(secret), original
+        self._keys, self._memory, self._original = seal.Keys(secret), seal.Memory(), original
         self._steps = [names.of_step(number) for number in range(len(plan.steps) + 1)]
         #: Of the entries of steps that this run has written or read.
         self._seals = {self._steps[0]: ""}
@@ -161,7 +161,7 @@ class KeepsEntries:
             return next((word for word, held in known.items() if held is data), None)
 
         try:
-            with seal.written(self._folder, name, self._keys) as entry:
+            with seal.written(self._folder, name, self._keys, self._memory) as entry:
                 save(entry, value, called, with_data=with_data)
         except seal.NotKeptError as why:
             self.lines.append(f"not kept: {what}: {why}")
@@ -170,10 +170,11 @@ class KeepsEntries:
             tell(place.KEPT, 0, 1)
 
     def _read(self, name: str, known: Mapping[str, Any]) -> Any:
-        held = seal.read(self._folder, name, self._keys) if self._resume else None
+        held = seal.read(self._folder, name, self._keys, self._memory) if self._resume else None
         if held is None:
             return None
         self._seals[name] = held.seal
+        tell(place.KEPT, 0, 1)
         return load(held, known, self._original)
 
     def _found(self, plan: Plan) -> str:

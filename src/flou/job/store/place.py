@@ -89,19 +89,21 @@ def entries(folder: Path) -> list[Entry]:
     for path in folder.iterdir() if folder.is_dir() else ():
         with suppress(OSError):  # another process may just remove it
             if _ENTRY.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
-                size = sum(file.stat().st_size for file in path.iterdir())
-                found.append(Entry(path, size, path.stat().st_mtime))
+                found.append(Entry(path, _size(path), path.stat().st_mtime))
     return sorted(found, key=lambda entry: entry.made)
 
 
-def make_room(folder: Path, size: int, most: int, *, besides: str) -> None:
-    """Remove the oldest entries until one more of some size may come; the one that it replaces does not count."""
+def _size(entry: Path) -> int:
+    """How many bytes an entry holds; of a file that several entries share, its part."""
+    return sum(held.st_size // max(held.st_nlink, 1) for held in (file.stat() for file in entry.iterdir()))
+
+
+def make_room(folder: Path, new: Path, most: int, *, besides: str) -> None:
+    """Remove the oldest entries until a new one may come; the one that it replaces does not count."""
     held = [entry for entry in entries(folder) if entry.path.name != besides]
-    left, going = sum(entry.size for entry in held), []
-    while held and left + size > most:
-        going.append(held.pop(0))
-        left -= going[-1].size
-    remove(folder, [entry.path.name for entry in going])
+    while held and _size(new) + sum(entry.size for entry in held) > most:
+        remove(folder, [held[0].path.name])
+        held = [entry for entry in entries(folder) if entry.path.name != besides]
 
 
 def remove(folder: Path, names: Iterable[str]) -> int:

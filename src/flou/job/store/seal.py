@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import hmac
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from flou.engine import claim
 from flou.engine.errors import DataError
@@ -32,24 +33,63 @@ class NotKeptError(Exception):
 
 
 @dataclass
+class Memory:
+    """What a run has written or read so far: the same array in the next entry is neither made nor written again."""
+
+    #: By the identity of a value, which stays alive for it: the mark of its content, and its length.
+    values: dict[int, tuple[Any, str, int]] = field(default_factory=dict)
+    #: By mark, a file with this content.
+    files: dict[str, Path] = field(default_factory=dict)
+
+    def stands(self, entry: Path, marks: Iterable[str]) -> None:
+        """Remember the files of an entry."""
+        self.files |= {mark: entry / mark for mark in marks}
+
+
+@dataclass
 class Writer:
-    """The files of an entry that is being written."""
+    """The files of an entry that is being written, named by the marks of their contents: equal ones are one file."""
 
     folder: Path
     keys: Keys
+    memory: Memory
     most: int
     size: int = 0
+    #: By the name of a part: mark, length and name.
     lines: dict[str, str] = field(default_factory=dict)
     #: What tells the entry from every other, also of the same name, once it is whole.
     seal: str = ""
 
     def add(self, name: str, content: bytes) -> None:
-        """One more file."""
-        self.size += len(content)
+        """One more part."""
+        mark = self.keys.of_file(content)
+        self._count(name, mark, len(content))
+        if not (self.folder / mark).exists() and not self._linked(mark):
+            _write(self.folder / mark, content)
+
+    def add_value(self, name: str, value: Any, made: Callable[[], bytes]) -> None:
+        """One more part, which is made only if this value was not written before."""
+        _, mark, length = self.memory.values.get(id(value), (None, "", 0))
+        if mark and ((self.folder / mark).exists() or self._linked(mark)):
+            self._count(name, mark, length)
+            return
+        content = made()
+        self.add(name, content)
+        self.memory.values[id(value)] = (value, self.lines[name].partition(" ")[0], len(content))
+
+    def _count(self, name: str, mark: str, length: int) -> None:
+        self.size += 0 if (self.folder / mark).exists() else length
         if self.size > self.most:
             raise NotKeptError(f"more than the {self.most // 1_000_000:,} MB that {place.LIMIT} allows")
-        _write(self.folder / name, content)
-        self.lines[name] = f"{self.keys.of_file(content)} {len(content)} {name}\n"
+        self.lines[name] = f"{mark} {length} {name}\n"
+
+    def _linked(self, mark: str) -> bool:
+        """Whether a former entry has this content, and could lend it."""
+        try:
+            os.link(self.memory.files[mark], self.folder / mark)
+        except (KeyError, OSError, AttributeError):
+            return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -61,6 +101,7 @@ class Held:
     scanned: dict[str, Path]
     #: What tells this entry from every other, also of the same name.
     seal: str
+    marks: frozenset[str]
 
 
 class Keys:
@@ -87,18 +128,19 @@ class Keys:
 
 
 @contextmanager
-def written(folder: Path, name: str, keys: Keys) -> Iterator[Writer]:
+def written(folder: Path, name: str, keys: Keys, memory: Memory) -> Iterator[Writer]:
     """Write an entry, in the place of a former one of its name."""
     lock, room = claim.new_folder(folder)
     try:
         (room / "new").mkdir(mode=0o700)
-        writer = Writer(room / "new", keys, place.limit())
+        writer = Writer(room / "new", keys, memory, place.limit())
         yield writer
         lines = "".join(writer.lines[file] for file in sorted(writer.lines))
         writer.seal = keys.of_entry(name, lines)
-        writer.add(_SEAL, f"{lines}{writer.seal}\n".encode())
-        place.make_room(folder, writer.size, writer.most, besides=name)
+        _write(room / "new" / _SEAL, f"{lines}{writer.seal}\n".encode())
+        place.make_room(folder, room / "new", writer.most, besides=name)
         _put_in_place(room, folder / name)
+        memory.stands(folder / name, (line.partition(" ")[0] for line in writer.lines.values()))
     except OSError as error:
         raise NotKeptError(f"it could not be written ({error.strerror})") from None
     finally:
@@ -134,7 +176,7 @@ def sealed_as(folder: Path, name: str) -> str | None:
         return None
 
 
-def read(folder: Path, name: str, keys: Keys) -> Held | None:
+def read(folder: Path, name: str, keys: Keys, memory: Memory) -> Held | None:
     """The files of an entry, once its seal is found right; None where there is none of this name."""
     path = folder / name
     for _ in range(_TRIES):
@@ -146,6 +188,7 @@ def read(folder: Path, name: str, keys: Keys) -> Held | None:
         except OSError:
             found = None
         if found is not None:
+            memory.stands(path, found.marks)
             return found
         if _identity(path) == there:  # else it was replaced, or removed, while it was read
             raise DataError(
@@ -170,19 +213,22 @@ def _verified(path: Path, name: str, keys: Keys) -> Held | None:
     lines = f"{lines}\n" if lines else ""
     if not hmac.compare_digest(seal.encode(), keys.of_entry(name, lines).encode()):
         return None
-    listed = {file: said for said, _, file in (line.rpartition(" ") for line in lines.splitlines())}
-    if {file.name for file in path.iterdir()} != {*listed, _SEAL}:
+    listed = [line.split(" ") for line in lines.splitlines()]
+    marks = frozenset(mark for mark, _, _ in listed)
+    if {file.name for file in path.iterdir()} != {*marks, _SEAL}:
         return None
-    copies = spool_folder() if any(file.endswith(SCANNED) for file in listed) else None
+    copies = spool_folder() if any(part.endswith(SCANNED) for _, _, part in listed) else None
+    held: dict[str, bytes] = {}
     files: dict[str, bytes] = {}
     scanned: dict[str, Path] = {}
-    for file, said in listed.items():
-        if copies is not None and file.endswith(SCANNED):
-            scanned[file] = copies / file
-            found = keys.copied(path / file, scanned[file]), scanned[file].stat().st_size
+    for mark, length, part in listed:
+        if copies is not None and part.endswith(SCANNED):
+            scanned[part] = copies / part
+            found = keys.copied(path / mark, scanned[part]), str(scanned[part].stat().st_size)
         else:
-            files[file] = (path / file).read_bytes()
-            found = keys.of_file(files[file]), len(files[file])
-        if not hmac.compare_digest(f"{found[0]} {found[1]}".encode(), said.encode()):
+            files[part] = held[mark] if mark in held else (path / mark).read_bytes()
+            held[mark] = files[part]
+            found = keys.of_file(files[part]), str(len(files[part]))
+        if not (hmac.compare_digest(found[0], mark) and found[1] == length):
             return None
-    return Held(files, scanned, seal)
+    return Held(files, scanned, seal, marks)

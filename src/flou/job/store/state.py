@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from itertools import count
 from typing import Any
 
 from flou.describe.microdata import Microdata
@@ -56,13 +57,17 @@ class _Saving:
         return str(len(self.held) - 1)
 
     def tree(self, place: str, value: object) -> Any:
+        n_parts = count()
+
+        def keep(part: Any, made: Callable[[], bytes], ending: str) -> str:
+            name = f"{next(n_parts)}.{ending}"
+            self.writer.add_value(f"{place}.{name}", part, made)
+            return name
+
         try:
-            found = write(value, self.refer)
+            return write(value, self.refer, keep).tree
         except DataError as error:
             raise NotKeptError(str(error)) from None
-        for name, content in found.parts.items():
-            self.writer.add(f"{place}.{name}", content)
-        return found.tree
 
     def data(self, place: str, data: Any) -> Any:
         if isinstance(data, Microdata):

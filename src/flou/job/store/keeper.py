@@ -12,9 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import polars as pl
+
 from flou.describe.microdata import Microdata
 from flou.describe.table.table_set import TableSet
 from flou.engine.checkpoints import Checkpoint, Checkpoints
+from flou.engine.errors import FlouError
 from flou.engine.method import Method
 from flou.engine.plan import Plan
 from flou.engine.progress import tell
@@ -163,8 +166,10 @@ class KeepsEntries:
         try:
             with seal.written(self._folder, name, self._keys, self._memory) as entry:
                 save(entry, value, called, with_data=with_data)
-        except seal.NotKeptError as why:
-            self.lines.append(f"not kept: {what}: {why}")
+        except (seal.NotKeptError, FlouError, pl.exceptions.PolarsError) as why:
+            # what an engine says may hold values
+            said = str(why) if isinstance(why, seal.NotKeptError) else type(why).__name__
+            self.lines.append(f"not kept: {what}: {said}")
         else:
             self._seals[name] = entry.seal
             tell(place.KEPT, 0, 1)

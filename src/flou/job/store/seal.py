@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import hmac
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +40,14 @@ class Memory:
     values: dict[int, tuple[Any, str, int]] = field(default_factory=dict)
     #: By mark, a file with this content.
     files: dict[str, Path] = field(default_factory=dict)
+    #: Values that others may equal, by what they are called.
+    last: dict[Hashable, Any] = field(default_factory=dict)
+
+    def equal(self, called: Hashable, value: Any, is_same: Callable[[Any, Any], bool]) -> Any:
+        """The last value that was called so if it is the same as this one, else this one, which is the last then."""
+        if called not in self.last or not is_same(self.last[called], value):
+            self.last[called] = value
+        return self.last[called]
 
     def stands(self, entry: Path, marks: Iterable[str]) -> None:
         """Remember the files of an entry."""
@@ -199,12 +207,12 @@ def read(folder: Path, name: str, keys: Keys, memory: Memory) -> Held | None:
     return None
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> tuple[int, int, int] | None:
     try:
         held = path.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return held.st_dev, held.st_ino
+    return held.st_dev, held.st_ino, held.st_mtime_ns
 
 
 def _verified(path: Path, name: str, keys: Keys) -> Held | None:

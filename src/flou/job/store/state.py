@@ -18,7 +18,7 @@ from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine.errors import DataError
 from flou.engine.stored import Written, read, write
-from flou.job.store.rows import parts, read_rows
+from flou.job.store.rows import read_rows, write_rows
 from flou.job.store.seal import Held, NotKeptError, Writer
 
 _TREE = "entry.json"
@@ -71,8 +71,7 @@ class _Saving:
 
     def data(self, place: str, data: Any) -> Any:
         if isinstance(data, Microdata):
-            for name, content in parts(data):
-                self.writer.add(f"{place}.{name}", content)
+            write_rows(self.writer, place, data)
             return ["microdata", self.tree(place, state_of(data))]
         return [data.data_kind, self.tree(place, {field.name: getattr(data, field.name) for field in fields(data)})]
 

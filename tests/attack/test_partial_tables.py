@@ -184,14 +184,14 @@ def test_what_shown_zeros_would_prove_of_people() -> None:
     frame = pl.DataFrame({"a": ["x", "y", "z", "w", "Total"], "count": [None, None, 0, 10, 13]})
     attack = flou.attack.Reconstruction()
     found = attack.reconstruct(flou.Table.from_published(frame, ["a"]), secret=1)
-    assert found.rebuilt.n_certain == 10
+    assert found.found.n_certain == 10
     assert "if none were, 12 people would be certain" in str(found)
     assert "the values of a are taken to be those that the tables name" in str(found)
     said = flou.Table.from_published(
         frame, ["a"], zeros="shown", schema=flou.Schema(keys=["a"], modalities={"a": list("wxyz")})
     )
     assert str(attack.reconstruct(said, secret=1)) == "13 people rebuilt from tables, 12 of them for certain"
-    assert attack.reconstruct(said, secret=1).rebuilt.n_certain == 12
+    assert attack.reconstruct(said, secret=1).found.n_certain == 12
 
 
 def test_linked_tables_typed_from_a_page_need_nothing_but_their_cells() -> None:

@@ -22,7 +22,7 @@ from pydantic import Field
 import flou
 from flou.cli.main import main
 from flou.engine import registry
-from flou.engine.attack import Attack
+from flou.engine.attack import GuessingAttack
 from flou.engine.comparison import ComparisonResult
 from flou.engine.figure import Figure
 from flou.engine.guarantee import Guarantee
@@ -71,7 +71,7 @@ class MadeUpStep(Protection):
         return Outcome(data, (MadeUpGuarantee(),), (Change("age", 6180),), {"xyzzy": 6180}, (Note("xyzzy was done"),))
 
 
-class MadeUpAttack(Attack):
+class MadeUpAttack(GuessingAttack):
     """An attack by xyzzy."""
 
     title: ClassVar[str] = "xyzzy attacked"
@@ -86,7 +86,7 @@ class MadeUpAttack(Attack):
     def _baseline(self, released: Any, known: list[int], draw: Any) -> list[int]:
         return known
 
-    def _score(self, guesses: list[int], people: Any, owners: Any) -> NDArray[np.bool_]:
+    def _hits(self, guesses: list[int], people: Any, owners: Any) -> NDArray[np.bool_]:
         return np.arange(len(guesses)) < round(0.6180 * len(guesses))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flou.attack.table.bounds_result import BoundsResult
+from flou.attack.results.cells import CellsResult
 from flou.engine.charts import to_svg
 from flou.engine.comparison import ComparisonResult
 from flou.engine.result import Result
@@ -36,7 +36,7 @@ class AttackSection(RiskSection):
         return [r for r in found if not (self.public and self._is_withheld(r))]
 
     def _is_withheld(self, result: Result) -> bool:
-        return not self.is_told(result.method) or (isinstance(result, BoundsResult) and not result.safe())
+        return not self.is_told(result.method) or (isinstance(result, CellsResult) and not result.safe())
 
     def guess_figures(self, result: Result) -> list[tuple[str, str]]:
         """Label and value of the headline and of each figure of an attack that guesses; internal only."""
@@ -61,9 +61,9 @@ class AttackSection(RiskSection):
 
     def is_proof(self, result: Result) -> bool:
         """Whether an attack deduces and does not guess."""
-        return isinstance(result, BoundsResult)
+        return isinstance(result, CellsResult)
 
-    def proof(self, result: BoundsResult) -> str:
+    def proof(self, result: CellsResult) -> str:
         """What an attack that deduces comes to, in a sentence."""
         if result.safe():
             return self.words("Audited: no suppressed cell can be computed more closely than the rules allow.")
@@ -75,13 +75,13 @@ class AttackSection(RiskSection):
             narrow=result.n_narrow,
         )
 
-    def proof_figures(self, result: BoundsResult) -> Iterator[tuple[str, str]]:
+    def proof_figures(self, result: CellsResult) -> Iterator[tuple[str, str]]:
         """Label and value of the headline and of each figure; internal only."""
         yield self.words(result.value_label), self.words.share(result.value)
         for figure in result.figures.held:
             yield self.words(figure.label), self._number(figure.value)
 
-    def proof_findings(self, result: BoundsResult) -> tuple[list[str], list[list[str]], int] | None:
+    def proof_findings(self, result: CellsResult) -> tuple[list[str], list[list[str]], int] | None:
         """The first disclosed cells: who computes what; and how many more there are. Internal only."""
         if self.public or result.case is None or result.safe():
             return None
@@ -124,7 +124,7 @@ class AttackSection(RiskSection):
             return f"≥ {ends[1]}" if ends[1] is not None else f"≤ {ends[0]}"
         return f"{ends[0]} – {ends[1]}"
 
-    def proof_chart(self, result: BoundsResult) -> str:
+    def proof_chart(self, result: CellsResult) -> str:
         """The bounds of the sensitive cells, where that is no long work; internal only."""
         drawn = result.chart is not None and result.n_sensitive and result.n_suppressed <= _MOST_DRAWN
         return to_svg(result.plot(self.words.language)) if drawn and not self.public else ""

@@ -79,6 +79,8 @@ class Rebuilt:
 
     def certain(self) -> pl.DataFrame:
         """One line a record that every population has that fits what is published, and how many have it at least."""
+        if not self.asked:
+            raise DataError('Nothing was proven: the attack was made with certain="skip". Use certain="prove".')
         block = np.concatenate([np.full(int((s.least > 0).sum()), b) for b, s in enumerate(self.solved)])
         cells = np.concatenate([np.flatnonzero(s.least > 0) for s in self.solved])
         least = np.concatenate([s.least[s.least > 0] for s in self.solved])

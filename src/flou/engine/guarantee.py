@@ -27,7 +27,7 @@ class Guarantee:
     on_frame: bool = False
     #: Whether it is proven on the records that tables were made of.
     on_records: bool = False
-    #: What to do where a later step undoes it, if another order of the two is not enough.
+    #: What works where its step and another one undo each other in either order.
     remedy: str = ""
 
     def of_frame(self) -> Guarantee:
@@ -41,7 +41,7 @@ class Guarantee:
             # data of an earlier step are themselves what a sample is drawn from
             return self.violations(data if data.kin.frame is None else data.kin.frame)
 
-        return Guarantee(self.promise, violations, on_frame=True)
+        return replace(self, violations=violations, on_frame=True)
 
     def for_the_office(self) -> Guarantee:
         """The same promise, of which the public reads nothing."""

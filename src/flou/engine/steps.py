@@ -78,7 +78,7 @@ def carry_out(
     current = current.compacted()
     if former is not None and data_kind(current) == "microdata":
         require_linked(former, noisy, [c for c in current.columns if c not in current.schema.hidden])
-    proofs = tuple(_proof(g, number, current, given) for g, number in promised)
+    proofs = tuple(_proof(g, number, current, given, promised) for g, number in promised)
     drawn: tuple[Origin, ...] = ("entropy",) if any(m.draws_from_system for m in methods) else ()
     origin = max(trail.secret_origin, secret.origin, *drawn, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, trail.keyed)
@@ -121,7 +121,13 @@ def _one_step(
     return step, after, outcome.guarantees
 
 
-def _proof(guarantee: Guarantee, number: int, final: Any, given: Sequence[tuple[int, Protection, Any]]) -> Proof:
+def _proof(
+    guarantee: Guarantee,
+    number: int,
+    final: Any,
+    given: Sequence[tuple[int, Protection, Any]],
+    promised: Sequence[tuple[Guarantee, int]],
+) -> Proof:
     """The proof on the final file; where there is none, the step that undid what another one guarantees is named."""
     try:
         return guarantee.prove(final)
@@ -130,10 +136,12 @@ def _proof(guarantee: Guarantee, number: int, final: Any, given: Sequence[tuple[
         later = next(((n, m.name(), v) for n, m, d in given if n > number and (v := guarantee.violations(d))), None)
         if its is None or later is None:
             raise
+        remedies = dict.fromkeys(g.remedy for g, n in promised if n in (number, later[0]) and g.remedy)
         raise GuaranteeBrokenError(
             f"Step {later[0]} ({later[1]}) undoes what step {number} ({its}) guarantees: «{guarantee.promise}» does "
             f"not hold any more, {later[2]:,} violations. Nothing is released. "
-            + (guarantee.remedy or f"Put step {later[0]} before step {number}, or leave one out.")
+            f"Put step {later[0]} before step {number}, or leave one out."
+            + (f" Where each undoes the other, {'; or '.join(remedies)}." if remedies else "")
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""The promise that a measure flags nobody in the release."""
+"""The promise that a measure flags nobody in the release, and what to do where it and others exclude each other."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from flou.engine.note import Note
 _BY_PERSON = (
     "no record is flagged by {method} ({settings}), which counts persons; that somebody knows several rows of one "
     "person is not covered"
+)
+
+#: What works where a step needs enough records that show a value, and another one drops records or nulls keys.
+LARGER_CLASSES = (
+    "recode keys in a step before both, to classes so large that few records are dropped and few keys nulled, and let "
+    "the step that drops or nulls come last"
 )
 
 

@@ -26,6 +26,7 @@ from flou.engine.note import Note
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.values import text_of
+from flou.protect.micro.promise import LARGER_CLASSES
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Rows, read_rows
@@ -130,8 +131,8 @@ class RandomCode(Protection):
         named: dict[str, object] = {"column": self.column, "size": self.min_size}
         promise = Note("no area of {column} with fewer than {size} units is shown", named)
         remedy = (
-            f"Drop records, and change {self.column!r}, in steps before it; where a later step nulls keys, let it null "
-            f"others (importance = {{{self.column} = 100}} in local_suppression); or recode the areas to larger ones."
+            f"{LARGER_CLASSES}; or let local_suppression come last and null other keys than {self.column!r} "
+            f"(importance = {{{self.column} = 100}})"
         )
         return Guarantee(promise, violations, remedy=remedy)
 

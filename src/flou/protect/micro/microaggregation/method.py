@@ -30,6 +30,7 @@ from flou.protect.micro.microaggregation.centre import Ints, Show
 from flou.protect.micro.microaggregation.grouping import Groups, Improve, by_mdav, by_optimal_cuts, group_records
 from flou.protect.micro.microaggregation.new_schema import schema_with
 from flou.protect.micro.microaggregation.variable import Category, Variable, variable_of
+from flou.protect.micro.promise import LARGER_CLASSES
 from flou.protect.micro.rows import read_rows
 
 _N = f"{native.RESERVED}n"
@@ -120,13 +121,13 @@ class Microaggregation(Protection):
         else:
             text = "every value of {columns} that is shown is shown by at least {group_size} records"
         if not self.by:
-            return Guarantee(Note(text, values), violations)
+            return Guarantee(Note(text, values), violations, remedy=LARGER_CLASSES)
         values["by"] = list(self.by)
         if self.partition == "mdav":
             text = "within {by}, every combination of {columns} is shown by at least {group_size} records"
         else:
             text = "within {by}, every value of {columns} is shown by at least {group_size} records"
-        return Guarantee(Note(text, values), violations)
+        return Guarantee(Note(text, values), violations, remedy=LARGER_CLASSES)
 
 
 def _n_rare(data: Microdata, columns: Sequence[str], by: Sequence[str], size: int) -> int:

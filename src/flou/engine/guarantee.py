@@ -56,14 +56,14 @@ class Guarantee:
             on_records=True,
         )
 
-    def prove(self, data: object) -> Proof:
-        """Check on data; raises when it does not hold."""
+    def prove(self, data: object, step: int = 0) -> Proof:
+        """Check on data what a step promised; raises when it does not hold."""
         n = self.violations(data)
         if n:
             raise GuaranteeBrokenError(
                 f"The promise «{self.promise}» does not hold on the output: {n:,} violations. Nothing is released."
             )
-        return Proof(promise=self.promise, guarantee=self)
+        return Proof(promise=self.promise, guarantee=self, step=step)
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class Proof:
 
     promise: Note
     guarantee: Guarantee
+    #: The number of the step that promised it.
+    step: int = 0
 
     def __str__(self) -> str:
         where = "the file that the sample was drawn from" if self.guarantee.on_frame else "the output"

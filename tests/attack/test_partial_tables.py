@@ -255,6 +255,27 @@ def test_linked_tables_typed_from_a_page_need_nothing_but_their_cells() -> None:
         assert (bounds.low, bounds.high, bounds.exact) == (min(t[k] for t in fit), max(t[k] for t in fit), True)
 
 
+def test_a_category_that_no_table_names_is_no_contradiction() -> None:
+    """21 of the 22 are men, and the one woman is printed nowhere."""
+    people = pl.DataFrame({"live": ["A", "B"], "count": [22, 9]})
+    men = pl.DataFrame({"live": ["A"], "sex": ["male"], "count": [21]})
+
+    def rebuilt(schema: flou.Schema | None = None, **options: Any) -> Any:
+        tables = [
+            flou.Table.from_published(people, ["live"], schema=schema, name="people"),
+            flou.Table.from_published(men, ["live", "sex"], schema=schema, name="men"),
+        ]
+        return flou.attack.Reconstruction(**options).reconstruct(flou.TableSet.of(tables), secret=1)
+
+    with pytest.raises(DataError, match="or there are categories that they do not name") as caught:
+        rebuilt()
+    assert "  - sex: 'male'\nIf not, name all: domain={'live': […], 'sex': […]}" in str(caught.value)
+    women = rebuilt(domain={"live": ["A", "B"], "sex": ["male", "female"]}).bounds(live="A", sex="female")
+    assert (women.low, women.high) == (1, 1)
+    with pytest.raises(DataError, match="The tables contradict each other: no population has all that they show"):
+        rebuilt(flou.Schema(keys=["live", "sex"], modalities={"live": ["A", "B"], "sex": ["male"]}))
+
+
 def test_who_knows_a_cell_of_a_published_table_says_its_figure() -> None:
     frame = pl.DataFrame({"a": ["x", "y", "z", "Total"], "count": [None, None, None, 13]})
     table = flou.Table.from_published(frame, ["a"])

@@ -55,6 +55,15 @@ def test_a_request_for_protection_is_refused_until_it_is_ignored(tmp_path: Path)
         flou.read_argus(tmp_path / "e.asc", ignore="REQUEST")
 
 
+def test_record_keys_from_a_part_of_their_range_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 2},0,{0.0001 + i * 0.00008:.8f}\n" for i in range(40))
+    write(tmp_path, e__rda=KEYED, e__asc=rows)
+    with pytest.warns(UnusedWarning):
+        data: Any = flou.read_argus(tmp_path / "e.asc", ignore=["REQUEST"])
+    with pytest.raises(DataError, match=r"not spread over their range.*Draw them anew, uniformly"):
+        flou.record_keys(data, stored="key")
+
+
 def test_a_record_key_is_a_number_that_serves_and_never_leaves(tmp_path: Path) -> None:
     keyed(tmp_path)
     with pytest.warns(UnusedWarning):

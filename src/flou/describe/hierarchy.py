@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from flou.describe.microdata import Microdata
 
 ROOT = "*"
+#: What to do with records that bear the label of a group.
+OF_GROUPS = (
+    "These are groups of other values there: {groups}. Let the records bear a value below the group, add one for those "
+    "of whom no more is known, or declare the group as not applicable."
+)
 Tree = Mapping[str, Any]
 Band = int | float | Sequence[float]
 Method = Literal["auto", "bands", "prefix", "dates", "frequency"]
@@ -144,11 +149,20 @@ class Hierarchy:
                 missing.append(value)
             out[value] = label
         if missing:
-            raise HierarchyError(
-                f"The hierarchy does not cover {len(missing)} of the values: {listed(missing)}. "
-                "Add them to it, or declare them as not applicable."
-            )
+            raise HierarchyError(self._uncovered(missing))
         return out
+
+    def _uncovered(self, missing: Sequence[object]) -> str:
+        """What to do with values that the hierarchy does not cover; some may stand in it as groups."""
+        said = f"The hierarchy does not cover {len(missing)} of the values: {listed(missing)}."
+        labels = {label for _, above in self.table for label in above}
+        groups = [value for value in missing if text_of(value) in labels]
+        if groups:
+            said += f" {OF_GROUPS.format(groups=listed(groups))}"
+        if len(groups) == len(missing):
+            return said
+        others = "the others" if groups else "them"
+        return f"{said} Add {others} to it, or declare them as not applicable."
 
     def covers(self, value: object) -> bool:
         """Whether the hierarchy says where a value belongs."""

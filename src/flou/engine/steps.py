@@ -52,9 +52,9 @@ def carry_out(
     if current.kin.original is None:
         current = with_originals(current.with_kin(original=current))
     current = current.marked(released=True, test_only=secret.test_only)
-    steps, promised = list(trail.steps), [(proof.guarantee, 0) for proof in trail.guarantees]
-    #: What each step gave, to name the one that broke a promise of another.
-    given: list[tuple[int, Protection, Any]] = []
+    steps, promised = list(trail.steps), [(proof.guarantee, proof.step) for proof in trail.guarantees]
+    #: What there was, and what each step gave, to name the one that broke a promise of another.
+    given: list[tuple[int, Any]] = [(len(steps), current)]
     noisy = [*(s.method for s in trail.steps), *methods]
     if former is not None:
         require_linked(former, noisy)
@@ -74,13 +74,13 @@ def carry_out(
         steps.append(step)
         if current.kin.frame is not frame:
             promised = [(g.of_frame(), number) for g, number in promised]
-        given.append((len(steps), method, current))
+        given.append((len(steps), current))
         promised += [(g, len(steps)) for g in guarantees]
     tell("protect: verify", len(methods), len(methods))
     current = current.compacted()
     if former is not None and data_kind(current) == "microdata":
         require_linked(former, noisy, [c for c in current.columns if c not in current.schema.hidden])
-    proofs = tuple(_proof(g, number, current, given) for g, number in promised)
+    proofs = tuple(_proof(g, number, current, given, promised, steps) for g, number in promised)
     drawn: tuple[Origin, ...] = ("entropy",) if any("system entropy" in m.uses for m in methods) else ()
     origin = max(trail.secret_origin, secret.origin, *drawn, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, trail.keyed)
@@ -139,21 +139,30 @@ def _beside(files: Sequence[ReleasedFile], method: Protection, number: int, befo
     return {name: replace(file, audience="internal") if secret else file for name, file in made.items()}
 
 
-def _proof(guarantee: Guarantee, number: int, final: Any, given: Sequence[tuple[int, Protection, Any]]) -> Proof:
+def _proof(
+    guarantee: Guarantee,
+    number: int,
+    final: Any,
+    given: Sequence[tuple[int, Any]],
+    promised: Sequence[tuple[Guarantee, int]],
+    steps: Sequence[Step],
+) -> Proof:
     """The proof on the final file; where there is none, the step that undid what another one guarantees is named."""
     try:
-        return guarantee.prove(final)
+        return guarantee.prove(final, number)
     except GuaranteeBrokenError:
-        its = next((method.name() for n, method, _ in given if n == number), None)
-        later = next(
-            ((n, m.name(), v) for n, m, d in given if n > number and (v := guarantee.count_violations(d))), None
+        names = {step.number: step.method.name() for step in steps}
+        later, n_broken = next(
+            ((n, v) for n, d in given if n >= number and (v := guarantee.count_violations(d))), (0, 0)
         )
-        if its is None or later is None:
-            raise
+        if number not in names or later in (0, given[0][0]):
+            raise  # no step undid it: the data came so, or what lays the final file out did
+        remedies = dict.fromkeys(g.remedy for g, n in promised if n in (number, later) and g.remedy)
         raise GuaranteeBrokenError(
-            f"Step {later[0]} ({later[1]}) undoes what step {number} ({its}) guarantees: «{guarantee.promise}» does "
-            f"not hold any more, {later[2]:,} violations. Nothing is released. "
-            + (guarantee.remedy or f"Put step {later[0]} before step {number}, or leave one out.")
+            f"Step {later} ({names[later]}) undoes what step {number} ({names[number]}) guarantees: "
+            f"«{guarantee.promise}» does not hold any more, {n_broken:,} violations. Nothing is released. "
+            f"Put step {later} before step {number}, or leave one out."
+            + (f" Where each undoes the other, {'; or '.join(remedies)}." if remedies else "")
         ) from None
 
 

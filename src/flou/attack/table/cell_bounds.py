@@ -244,6 +244,6 @@ def _require_true(table: Table, show: Show) -> None:
     if wrong:
         raise DataError(
             f"{wrong:,} of the figures that the table shows are not the true ones, so that its equations say nothing "
-            "exact of the suppressed cells. CellBounds attacks suppression; for noise use CountInference and "
-            "DifferenceInference."
+            "exact of the suppressed cells. CellBounds attacks suppression; for noise and rounding, additive = "
+            '"no", use CountInference and DifferenceInference.'
         )

@@ -28,6 +28,7 @@ from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
 from flou.engine.values import text_of
+from flou.protect.micro.promise import LARGER_CLASSES
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Rows, read_rows
@@ -118,8 +119,8 @@ class RandomCode(Protection):
         sizes = areas.drop_nulls().value_counts(name=_SIZE)
         few = {*small, *sizes.filter(pl.col(_SIZE) < self.min_size)[self.column].to_list()}
         remedy = (
-            f"Drop records, and change {self.column!r}, in steps before it; where a later step nulls keys, let it null "
-            f"others (importance = {{{self.column} = 100}} in local_suppression); or recode the areas to larger ones."
+            f"{LARGER_CLASSES}; or let local_suppression come last and null other keys than {self.column!r} "
+            f"(importance = {{{self.column} = 100}})"
         )
         return NoSmallArea(self.column, self.min_size, frozenset(few), frozenset(codes), remedy=remedy)
 

@@ -168,7 +168,8 @@ def test_a_result_on_another_file_of_the_release_is_no_stranger() -> None:
     release = InTwo().protect(people(), secret=SECRET)
     beside = release.files["groups"].data
     assert not release.is_strange(flou.risk.KAnonymity(k=2).measure(beside))
-    assert release.is_strange(flou.risk.KAnonymity(k=2).measure(InTwo().protect(people(), secret=SECRET)))
+    other = flou.Microdata(people().to_frame().head(30), keys=["age"], sensitive=["illness"])
+    assert release.is_strange(flou.risk.KAnonymity(k=2).measure(InTwo().protect(other, secret=SECRET)))
 
 
 def test_several_files_are_written_to_a_folder(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ P = flou.protect
 SECRET = flou.Secret.from_seed(1)
 LONG = [2**53 + 1, 2**53 + 3, 2**60 + 7, 5, 9, 12] * 5
 CENTS = [Decimal(text) for text in ("12345678901234567.89", "99999999999999999.99", "0.10", "7.25", "5.05", "1.15")] * 5
+SIXTEEN = [Decimal(text) for text in ("8.500000000000001", "8.500000000000002", "8.5", "7.25", "5.05", "1.15")] * 5
 SHORT = [Decimal(text) for text in ("1234567.89", "99.99", "0.10", "7.25", "5.05", "1.15")] * 5
 
 METHODS: list[Any] = [
@@ -36,8 +37,13 @@ def protected(method: Any, held: flou.Microdata) -> tuple[flou.Release, pl.DataF
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize(
     "held",
-    [data(LONG), data(CENTS, dtype=pl.Decimal(30, 2)), data(LONG, dtype=pl.Decimal(30, 0))],
-    ids=["int", "cents", "0"],
+    [
+        data(LONG),
+        data(CENTS, dtype=pl.Decimal(30, 2)),
+        data(LONG, dtype=pl.Decimal(30, 0)),
+        data(SIXTEEN, dtype=pl.Decimal(20, 15)),
+    ],
+    ids=["int", "cents", "0", "sixteen digits"],
 )
 def test_nothing_changes_that_is_not_counted(method: Any, held: flou.Microdata) -> None:
     """Either the column is refused, or every value is what the method makes of it to the last digit."""

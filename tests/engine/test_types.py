@@ -202,3 +202,68 @@ def test_records_of_a_spreadsheet_have_every_digit(tmp_path: Path) -> None:
     pl.DataFrame({"v": values}).write_excel(tmp_path / "a.xlsx")
     found = flou.read(tmp_path / "a.xlsx").collect().frame.to_native()["v"].to_list()
     assert found == [float(f"{v:.16G}") for v in values], "xlsxwriter holds sixteen digits, and no more are lost"
+
+
+# ------------------------------------------------------------------------------------ moments as the caller names them
+
+HOURS = [dt.datetime(2020, 6, 1, hour % 3, 30) for hour in range(60)]
+NAMED: dict[str, pl.Series] = {
+    "in Paris": pl.Series(HOURS).dt.replace_time_zone("Europe/Paris"),
+    "datetime": pl.Series(HOURS),
+    "time": pl.Series([m.time() for m in HOURS]),
+    "duration": pl.Series([m - dt.datetime(2020, 6, 1) for m in HOURS]),
+}
+#: The same values, as Python has them, as texts, and as texts of another zone.
+WAYS: dict[str, Any] = {
+    "values": lambda v: v,
+    "texts": text_of,
+    "another zone": lambda v: v.isoformat() if isinstance(v, dt.datetime) else str(v),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", NAMED)
+def test_moments_are_found_however_they_are_named(kind: str, way: str) -> None:
+    values = [WAYS[way](v) for v in NAMED[kind].unique().to_list()]
+    assert file_of(NAMED[kind], modalities={"born": values}).tabulate(["born"], cells="all").n_cells == 4
+    tree = flou.Hierarchy.tree({"A": values})
+    for data, recode in (
+        (file_of(NAMED[kind], hierarchies={"born": tree}), P.Recode("born", level=1)),
+        (file_of(NAMED[kind]), P.Recode("born", mapping=dict.fromkeys(values, "A"))),
+    ):
+        assert set(recode.protect(data).to_frame()["born"]) <= {"A", "*"}
+    assert file_of(NAMED[kind]).tabulate(["born"]).cell(born=values[0])["count"] == 20
+
+
+def test_an_instant_is_recoded_once() -> None:
+    twice = {"2020-05-31T22:30:00+00:00": "A", "2020-06-01T00:30:00+02:00": "B"}
+    with pytest.raises(flou.FlouError, match="twice, in two time zones"):
+        P.Recode("born", mapping=twice).protect(file_of(NAMED["in Paris"]))
+
+
+def test_an_incoherent_combination_may_name_a_moment() -> None:
+    rule = {"born": NAMED["in Paris"][1], "sex": "m"}
+    sexes = {"born": NAMED["in Paris"].unique().to_list(), "sex": ["m", "f"]}
+    data = file_of(NAMED["in Paris"], modalities=sexes, incoherent=[rule])
+    assert data.schema.incoherent == ({"born": "2020-05-31T23:30:00+00:00", "sex": "m"},)
+
+
+@pytest.mark.parametrize("kind", [*NAMED, "date"])
+def test_a_released_csv_file_agrees_with_the_register(kind: str, tmp_path: Path) -> None:
+    register = file_of({**TIMES, **NAMED}[kind])
+    flou.write(register, tmp_path / "release.csv", unprotected=True)
+    back = flou.read(tmp_path / "release.csv", keys=["born"])
+    assert R.KMap(2).measure(back, against=register).value == 0.0
+
+
+def test_spans_of_time_are_areas_like_others() -> None:
+    release = P.RandomCode("born", min_size=6).protect(file_of(TIMES["duration"]), secret=SECRET)
+    codes = {f"R{i + 1}" for i in range(60)}
+    assert set(release.to_frame()["born"]) - codes <= set(map(text_of, TIMES["duration"].to_list()))
+    assert release.steps[0].figures["n_records_hidden"] > 0
+
+
+def test_a_released_span_of_time_is_written_by_its_text(tmp_path: Path) -> None:
+    release = P.LocalSuppression(k=2, search="quick").protect(file_of(NAMED["duration"]))
+    flou.write(release, tmp_path / "t.csv", unprotected=True)
+    assert set(pl.read_csv(tmp_path / "t.csv")["born"]) == {"0:30:00", "1:30:00", "2:30:00"}

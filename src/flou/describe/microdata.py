@@ -61,6 +61,7 @@ class Microdata:
 
     def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
         given, entered = given_schema(schema, roles), native.enter(frame)
+        given = given.fitted(entered.frame.collect_schema())
         self._set(entered.with_frame(check_frame(entered.frame, given)), given, Marks())
         self._check_values()
 
@@ -78,7 +79,7 @@ class Microdata:
     def from_source(cls, frame: object, schema: Schema, source: Source | None) -> Microdata:
         """Microdata read from files, which must not change while they are worked on."""
         made = cls(frame, schema)
-        made._set(replace(made._entered, source=source), schema, Marks())
+        made._set(replace(made._entered, source=source), made.schema, Marks())
         return made
 
     def _with(self, **changes: Any) -> Microdata:

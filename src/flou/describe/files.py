@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from flou.describe.formulas import GUESSED, escape_formulas
 from flou.describe.microdata import Microdata
@@ -34,6 +35,7 @@ from flou.engine.output import (
     written_whole,
 )
 from flou.engine.release import Release
+from flou.engine.values import as_texts
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
@@ -179,6 +181,8 @@ def _rows(data: Microdata, path: Path | None = None, formulas: Formulas = "plain
     """The rows to write, as the kind of file wants them."""
     published = data.public()
     rows = _unchanged(published)
+    if path is not None and WRITTEN[path.suffix.lower()] in GUESSED:  # where a column has no type
+        rows = (batch.with_columns(map(as_texts, batch.select(cs.duration()))) for batch in rows)
     if path is not None and formulas == "escaped" and WRITTEN[path.suffix.lower()] in GUESSED:
         rows = (escape_formulas(batch, published.schema.declared_modalities) for batch in rows)
     return Rows(rows, published.n_records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -267,3 +268,36 @@ def test_a_released_span_of_time_is_written_by_its_text(tmp_path: Path) -> None:
     release = P.LocalSuppression(k=2, search="quick").protect(file_of(NAMED["duration"]))
     flou.write(release, tmp_path / "t.csv", unprotected=True)
     assert set(pl.read_csv(tmp_path / "t.csv")["born"]) == {"0:30:00", "1:30:00", "2:30:00"}
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    "amount", [9.0e15, 2.0**53 + 2, 1e15 + 0.3, 1e16, 1e17, 1e300, 5e-324, -2.5e11, -1.2e15, -1e300], ids=str
+)
+def test_sums_of_every_size_are_read_back(tmp_path: Path, ending: str, amount: float) -> None:
+    frame = pl.DataFrame({"k": ["a", "b"], "v": [amount, 0.0]})
+    table = flou.Microdata(frame, keys=["k"], others=["v"]).tabulate(["k"], value="v")
+    table.write(tmp_path / f"t.{ending}", unprotected=True)
+    back = flou.Table.read(tmp_path / f"t.{ending}", ["k"], value="value")
+    assert back.true_values.tolist() == table.true_values.tolist()
+
+
+@pytest.mark.parametrize("text", ["9007199254740993.0", "1234567890123456789.5", "1e400", "00012345678901234.5"])
+def test_codes_that_no_float_is_stay_texts(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(f"code\n{text}\n2.5\n")
+    assert flou.read(tmp_path / "t.csv").collect().frame.to_native()["code"].to_list() == [text, "2.5"]
+
+
+@pytest.mark.parametrize("values", [[2**53 + 1, 0], [2**52, 2**52 + 1], [Decimal("12345678901234567.89"), Decimal(1)]])
+def test_sums_of_more_digits_than_a_float_has_are_refused(values: list[Any]) -> None:
+    data = flou.Microdata(pl.DataFrame({"k": ["a", "b"], "v": values}), keys=["k"], others=["v"])
+    with pytest.raises(flou.FlouError, match=r"'v' holds whole numbers or decimals .* lose the last digits. Divide"):
+        data.tabulate(["k"], value="v")
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "  "])
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_category_of_blanks_is_read_back(tmp_path: Path, ending: str, blank: str) -> None:
+    table = flou.Microdata(pl.DataFrame({"k": [blank, "", "x"], "s": ["m", blank, "f"]})).tabulate(["k", "s"])
+    table.write(tmp_path / f"t.{ending}", unprotected=True)
+    assert flou.Table.read(tmp_path / f"t.{ending}", ["k", "s"]).labels().equals(table.labels())

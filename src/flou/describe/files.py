@@ -65,7 +65,7 @@ def read(
     """
     chosen = native.require_engine(engine, ParameterError)
     described = _schema(schema, roles)
-    options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
+    options: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
     scan = open_source(source, described, table=table, sheet=sheet, **options)
     frame, files = scan.in_engine(chosen)
     data = Microdata.from_source(frame, scan.schema, files)

@@ -80,8 +80,8 @@ def _in_duckdb(files: list[str]) -> object:
         raise MissingExtraError("duckdb", "duckdb") from None
 
 
-def open_source(source: object, schema: Schema, **options: Any) -> Scan:
-    """Open a file, a folder, a pattern or a database table."""
+def open_source(source: object, schema: Schema, *, keep_blanks: bool = False, **options: Any) -> Scan:
+    """Open a file, a folder, a pattern or a database table; `keep_blanks` is for spreadsheets."""
     if database.is_database(source):
         _check_options("database", str(source), options)
         if options["table"] is None:
@@ -96,7 +96,11 @@ def open_source(source: object, schema: Schema, **options: Any) -> Scan:
         return _spooled(folder, described)
     if kind == "excel":
         rows = excel_file.read_excel(
-            _only(files, "Excel file"), sheet=options["sheet"], types=schema.types, undetermined=schema.undetermined
+            _only(files, "Excel file"),
+            sheet=options["sheet"],
+            types=schema.types,
+            undetermined=schema.undetermined,
+            keep_blanks=keep_blanks,
         )
         return Scan(rows.lazy(), schema)
     if kind == "csv":

@@ -150,7 +150,9 @@ class _Sums:
             amount = nw.col(spec.value).cast(nw.Float64)
             if spec.weight is not None:
                 amount = amount * nw.col(spec.weight).cast(nw.Float64)
-            value = ExactSum.of(frame.select(amount.alias(spec.value)), spec.value, "value")
+            dtype = frame.collect_schema()[spec.value]
+            in_full = spec.weight is None and (dtype.is_integer() or dtype.is_decimal())
+            value = ExactSum.of(frame.select(amount.alias(spec.value)), spec.value, "value", in_full=in_full)
             expressions += value.split(amount)
         ranked = _ranked(spec, value) if spec.holding is None else {}
         if spec.holding is not None:

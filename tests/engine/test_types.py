@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import flou
@@ -117,13 +119,19 @@ def _duckdb() -> Any:
     return connection.sql("SELECT k, s::grade AS s FROM held")
 
 
+def _pyarrow() -> Any:
+    codes = pa.array([ORDER.index(value) for value in ILL["s"]], pa.int32())
+    held = pa.DictionaryArray.from_arrays(codes, pa.array(ORDER), ordered=True)
+    return pa.table({"k": ILL["k"].to_list(), "s": held})
+
+
 @pytest.mark.parametrize(
     "frame",
     [
         ILL.with_columns(pl.col("s").cast(pl.Enum(ORDER))), ILL.with_columns(pl.col("s").cast(pl.Enum(ORDER))).lazy(),
-        _pandas(), _duckdb(),
+        _pandas(), _duckdb(), ILL.with_columns(pl.col("s").cast(pl.Enum(ORDER))).to_arrow(), _pyarrow(),
     ],
-    ids=["polars", "polars-lazy", "pandas", "duckdb"],
+    ids=["polars", "polars-lazy", "pandas", "duckdb", "arrow of polars", "pyarrow"],
 )  # fmt: skip
 def test_a_type_with_an_order_brings_it(frame: Any) -> None:
     method = R.TCloseness(0.1, distance="ordered")
@@ -134,6 +142,34 @@ def test_a_type_with_an_order_brings_it(frame: Any) -> None:
     assert again.orders == {"s": tuple(ORDER)}
     release = P.Recode("k", mapping={"a": "x", "b": "y"}).protect(data)
     assert method.measure(release).value == method.measure(DECLARED).value
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_a_file_of_pandas_brings_its_order(tmp_path: Path, ending: str, engine: str) -> None:
+    getattr(_pandas(), f"to_{ending}")(tmp_path / f"t.{ending}")
+    data = flou.read(tmp_path / f"t.{ending}", engine=engine, keys=["k"], sensitive=["s"])
+    method = R.TCloseness(0.1, distance="ordered")
+    assert method.measure(data).figures == method.measure(DECLARED).figures
+
+
+def test_an_order_outlives_a_pickle() -> None:
+    data = pickle.loads(pickle.dumps(flou.Microdata(_pandas(), keys=["k"], sensitive=["s"])))
+    method = R.TCloseness(0.1, distance="ordered")
+    assert method.measure(data).figures == method.measure(DECLARED).figures
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ms", "us", "ns"])
+def test_moments_of_pandas_have_any_unit(unit: str) -> None:
+    frame = pd.DataFrame({"t": np.array(["2020-01-01", "2020-01-02", "NaT"] * 3, dtype=f"datetime64[{unit}]")})
+    held = flou.Microdata(frame, keys=["t"]).frame.to_native()["t"]
+    assert held.to_list() == [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2), None] * 3
+
+
+def test_moments_of_pandas_of_no_calendar_are_refused() -> None:
+    frame = pd.DataFrame({"t": np.array(["300000-01-01"], dtype="datetime64[s]")})
+    with pytest.raises(flou.FlouError, match="'t' has dates outside the years 1 to 9999"):
+        flou.Microdata(frame, keys=["t"])
 
 
 def test_texts_have_no_order_until_one_is_declared() -> None:
@@ -172,6 +208,27 @@ def test_numbers_beyond_64_bits_are_refused_in_words(kind: str, tmp_path: Path) 
     with pytest.raises(flou.FlouError, match=r"whole numbers above 9.2e18 .*Make them texts") as caught:
         R.KAnonymity(k=2).measure(flou.Microdata(held, keys=["u"]))
     assert str(2**63 + 5) not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128])
+@pytest.mark.parametrize("kind", ["polars", "polars-lazy"])
+def test_numbers_of_128_bits_are_taken_or_refused_in_words(kind: str, dtype: Any) -> None:
+    for value in (2**70, 2**63, 2**62):
+        frame = pl.DataFrame({"u": pl.Series([value, 1], dtype=pl.Int128).cast(dtype)})
+        made = frame if kind == "polars" else frame.lazy()
+        if value < 2**63:
+            assert R.KAnonymity(k=2).measure(flou.Microdata(made, keys=["u"])).value == 1.0
+            continue
+        with pytest.raises(flou.FlouError, match=r"whole numbers above 9.2e18 .*'u'. Make them texts") as caught:
+            R.KAnonymity(k=2).measure(flou.Microdata(made, keys=["u"]))
+        assert str(value) not in str(caught.value)
+
+
+def test_a_hugeint_of_duckdb_is_refused_in_words() -> None:
+    relation = duckdb.connect().sql("SELECT 170141183460469231731687303715884105727::hugeint AS u")
+    with pytest.raises(flou.FlouError, match=r"whole numbers above 9.2e18 .*Make them texts") as caught:
+        R.KAnonymity(k=2).measure(flou.Microdata(relation, keys=["u"]))
+    assert "1701411834" not in str(caught.value)
 
 
 def test_options_that_there_are_not_are_refused_in_words() -> None:

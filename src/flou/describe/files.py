@@ -68,7 +68,7 @@ def read(
     options: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
     scan = open_source(source, described, table=table, sheet=sheet, **options)
     frame, files = scan.in_engine(chosen)
-    data = Microdata.from_source(frame, scan.schema, files)
+    data = Microdata.from_source(frame, scan.schema, files, scan.orders)
     if data.n_records == 0:
         raise DataError(f"{_shown(source)!r} has no records.")
     return data

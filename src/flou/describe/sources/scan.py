@@ -7,7 +7,8 @@ Parquet, Arrow and CSV files are scanned where they are. What can be read only o
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from flou.describe.sources import database, excel_file, survey_file
 from flou.describe.sources.csv_file import scan_csv
 from flou.engine import native
 from flou.engine.errors import DataError, MissingExtraError, ParameterError, did_you_mean, listed
-from flou.engine.native import duckdb, first_line, spark
+from flou.engine.native import arrow, duckdb, first_line, spark
 from flou.engine.native.source import Source
 from flou.engine.output import checked_path
 from flou.engine.spool import scan_spool, spooled_scan
@@ -55,6 +56,8 @@ class Scan:
     schema: Schema
     parquet: tuple[str, ...] = ()
     source: Source | None = None
+    #: The order of categories that the files bring and a scan does not show.
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def in_engine(self, engine: str) -> tuple[object, Source | None]:
         """The rows as a frame of an engine, and the files that must not change while it is used."""
@@ -116,7 +119,7 @@ def open_source(source: object, schema: Schema, *, keep_blanks: bool = False, **
         )
         return Scan(frame, schema, source=watched)
     parquet = tuple(map(str, files)) if kind == "parquet" else ()
-    return Scan(_scan(files, kind), schema, parquet, watched)
+    return Scan(_scan(files, kind), schema, parquet, watched, arrow.file_orders(files, kind))
 
 
 def _spooled(folder: Path, schema: Schema) -> Scan:

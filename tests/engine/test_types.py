@@ -237,10 +237,40 @@ def test_options_that_there_are_not_are_refused_in_words() -> None:
         flou.Table.from_published(table.to_frame(), ["k", "s"], value="v")
     with pytest.raises(flou.FlouError, match=r"Table.from_frame has no option 'totals'. Did you mean 'total'"):
         flou.Table.from_frame(table.to_frame(), ["k", "s"], totals="All")
-    calls: list[Any] = [lambda: table.mean(cell="1"), lambda: table.ratios(dimension="s"), lambda: table.ratio()]  # type: ignore[call-arg]
-    for call in calls:
-        with pytest.raises(flou.FlouError, match=r"Table\.(mean|ratios?) "):
-            call()
+
+
+#: Calls with an option that there is not, or without what they need.
+WRONG_CALLS: dict[str, Any] = {
+    "Table.mean": lambda table: table.mean(cell="1"),
+    "Table.ratios": lambda table: table.ratios(dimension="s"),
+    "Table.ratio": lambda table: table.ratio(),
+    "Table.from_published": lambda table: flou.Table.from_published(table.to_frame()),  # type: ignore[call-arg]
+    "Table.read": lambda table: flou.Table.read(),  # type: ignore[call-arg]
+    "Table.write": lambda table: table.write("t.csv", unprotect=True),
+    "Table.to_frame": lambda table: table.to_frame(revealed=True),
+    "Table.histogram": lambda table: table.histogram(bins=3),
+    "Table.labels": lambda table: table.labels(column="k"),
+    "Microdata.tabulate": lambda table: flou.Microdata(ILL).tabulate(),  # type: ignore[call-arg]
+    "Microdata.to_frame": lambda table: flou.Microdata(ILL).to_frame(revealed=True),  # type: ignore[call-arg]
+    "flou.write": lambda table: flou.write(table, "t.csv", overwrites=True),  # type: ignore[call-arg]
+    "flou.read": lambda table: flou.read(),  # type: ignore[call-arg]
+    "flou.calibrate": lambda table: flou.calibrate(P.Round, measure=1),  # type: ignore[call-arg]
+    "flou.record_keys": lambda table: flou.record_keys(flou.Microdata(ILL), seed=1),  # type: ignore[call-arg]
+    "flou.read_argus": lambda table: flou.read_argus(),  # type: ignore[call-arg]
+    "flou.write_argus": lambda table: flou.write_argus(table),  # type: ignore[call-arg]
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_call_with_other_options_is_refused_in_words(name: str) -> None:
+    table = flou.Microdata(ILL, keys=["k", "s"]).tabulate(["k", "s"])
+    with pytest.raises(flou.FlouError, match=rf"^{name}(:| has no option) "):
+        WRONG_CALLS[name](table)
+
+
+def test_a_type_error_inside_of_a_call_is_not_taken_for_a_wrong_call() -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        flou.Microdata(ILL).remembered([], lambda: 1)
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet", "arrow"])

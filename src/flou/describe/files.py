@@ -22,6 +22,7 @@ from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
 from flou.describe.sources import database
 from flou.describe.sources.scan import open_source
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
 from flou.engine.output import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from flou.describe.table.table_set import TableSet
 
 
+@in_words("flou.read")
 def read(
     source: str | PathLike[str],
     *,
@@ -86,6 +88,7 @@ def _shown(source: object) -> str:
     return database.without_password(str(source)) if database.is_database(source) else str(source)
 
 
+@in_words("flou.write")
 def write(
     data: Microdata | Table | TableSet | Release,
     target: str | PathLike[str],

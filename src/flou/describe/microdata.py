@@ -22,6 +22,7 @@ from flou.describe.public_schema import shown_schema
 from flou.describe.schema import Schema, given_schema
 from flou.describe.units import published_owners, unit_ids
 from flou.engine import native
+from flou.engine.calls import methods_in_words
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError, LazyInputError, OutputError, SchemaError
 from flou.engine.keys import KeyTable, count_keys
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from flou.engine.native.source import Source
 
 
+@methods_in_words
 class Microdata:
     """Records and their roles.
 

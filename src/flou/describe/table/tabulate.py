@@ -35,6 +35,7 @@ from flou.describe.table.roll_up import CELL, KEY, SIZE, Climb, Digits, add_up, 
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.native.grouping import group_sets, largest_rows
 from flou.engine.progress import tell
@@ -59,6 +60,7 @@ def tabulate(data: Microdata, dims: Sequence[str] | str, **options: Any) -> Tabl
     return _tabulated(data, [check_spec(data, dims, **options)])[0]
 
 
+@in_words("flou.tabulate_many")
 def tabulate_many(data: Microdata, tables: Sequence[Any] | Mapping[str, Any], **options: Any) -> TableSet:
     """Several tables of the same records in one pass: a `TableSet`.
 

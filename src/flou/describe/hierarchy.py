@@ -8,7 +8,7 @@ child has one parent, and a value it does not cover is an error that lists what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -164,6 +164,10 @@ class Hierarchy:
         others = "the others" if groups else "them"
         return f"{said} Add {others} to it, or declare them as not applicable."
 
+    def with_values(self, read: Callable[[str], str]) -> Hierarchy:
+        """The same hierarchy of values that are written otherwise."""
+        return self._of_rows([(read(leaf), *above) for leaf, above in self.table], self.names) if self.table else self
+
     def covers(self, value: object) -> bool:
         """Whether the hierarchy says where a value belongs."""
         try:
@@ -247,7 +251,9 @@ class Hierarchy:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) or (isinstance(value, float | Decimal) and value == value // 1)
+    if isinstance(value, Decimal):
+        return value == value.to_integral_value()
+    return isinstance(value, int) or (isinstance(value, float) and value == value // 1)
 
 
 def _walk(tree: object, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

@@ -26,7 +26,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
-from flou.reporting.glossary import glossary
+from flou.reporting.sections.glossary import glossary
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent

@@ -28,7 +28,7 @@ from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 from flou.engine import registry
 from flou.engine.method_facts import told_of
-from flou.reporting.glossary import glossary
+from flou.reporting.sections.glossary import glossary
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent

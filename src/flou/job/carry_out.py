@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from flou.decide.inferred import inferred
 from flou.decide.policy import Policy
@@ -29,6 +30,8 @@ from flou.engine.values import settings_text
 from flou.job.source import find_secret, plan_data, plan_population
 from flou.job.tables import Stages, measure_tables, require_file_names
 from flou.reporting.document import Report
+from flou.reporting.subject import records_of
+from flou.risk.micro.senses import SensesResult, count_ways
 
 _FORMULAS = {
     "escaped": Note(
@@ -47,6 +50,8 @@ class Done:
     original: Microdata
     release: Release
     results: tuple[Result, ...]
+    #: k-anonymity in every way of counting undetermined values, which the report shows beside the results.
+    senses: tuple[SensesResult, ...]
     verdict: Verdict
     policy: Policy | None
     secret: Secret
@@ -58,12 +63,12 @@ class Done:
     #: (stage, seconds), for the log alone.
     timings: tuple[tuple[str, float], ...]
 
-    @property
+    @cached_property
     def report(self) -> Report:
         return Report(
             self.original,
             self.release,
-            results=self.results,
+            results=(*self.results, *self.senses),
             verdict=self.verdict,
             title=self.plan.title,
             changed=self.changed,
@@ -134,6 +139,8 @@ def carry_out(
         comparisons = [c.compare(*pair) for c in plan.comparisons for pair in stages.of_method(c)]
         clock.lap("compare")
         results = (*measured, *sampled_from, *after, *of_tables, *attacks, *comparisons)
+        senses = count_ways(results, original, records_of(original, release))
+        clock.lap("ways of counting")
         tuple(
             inferred(policy.rules if policy else (), (*results, release))
         )  # remembered for the verdict and the report
@@ -141,9 +148,8 @@ def carry_out(
         verdict = policy.judge(*results, release) if policy else _no_policy()
         changed = profile.changes_since(former) if former is not None else None
         kept = running.former()
-        return Done(
-            plan, original, release, results, verdict, policy, key, profile, changed, kept, tuple(clock.timings)
-        )
+        timings = tuple(clock.timings)
+        return Done(plan, original, release, results, senses, verdict, policy, key, profile, changed, kept, timings)
 
 
 def _require_measured(policy: Policy, plan: Plan) -> None:

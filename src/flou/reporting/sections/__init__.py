@@ -12,6 +12,7 @@ from flou.engine.result import Result, RiskResult
 from flou.reporting.reader import Reader
 from flou.reporting.sections.attacks import Attacks, general, guesses
 from flou.reporting.sections.file import Changed, File
+from flou.reporting.sections.files import Files
 from flou.reporting.sections.glossary import Glossary
 from flou.reporting.sections.limits import Limits, limits
 from flou.reporting.sections.parameters import Parameters
@@ -75,4 +76,6 @@ def _of_release(subject: Subject, reader: Reader) -> Iterator[Section | None]:
         yield Tables.of(subject, reader)
     if not (subject.tables and reader.public):
         yield File.of(subject, reader)
+        if (files := Files.of(subject, reader)) is not None:
+            yield files
         yield None if reader.public or subject.changed is None else Changed(reader.notes(subject.changed))

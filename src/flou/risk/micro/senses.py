@@ -32,7 +32,7 @@ class SensesResult(Result):
 
 def count_ways(results: Sequence[Result], original: Microdata, release: Release) -> tuple[SensesResult, ...]:
     """The ways that are missing among the results: of the first k-anonymity, and of the first of what is released."""
-    found = [result for result in results if result.method == KAnonymity.name()]
+    found = [r for r in results if isinstance(r, RiskResult) and r.method == KAnonymity.name()]
     shown = found[:1] + [result for result in found if result.measured_on != "original"][:1]
     data = release.data
     records = data if isinstance(data, Microdata) else data.kin.records

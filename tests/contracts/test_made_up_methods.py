@@ -172,6 +172,16 @@ def test_a_class_that_speaks_publicly_is_read_and_no_other(registered: types.Mod
     assert not any(f"xyzzy {word}" in public for other, word in words.items() if other != stage)
 
 
+@pytest.mark.parametrize("stage", ["measure", "attack"])
+def test_a_method_without_public_figures_is_named_and_no_more(registered: types.ModuleType, stage: str) -> None:
+    getattr(registered, CLASSES[stage].__name__).audience = "public"
+    internal, public = pages(registered)
+    assert "What was measured is for the office alone." in public
+    assert "What was measured is for the office alone." not in internal
+    assert not any(figure in public for figure in FIGURES)
+    assert public.count("<svg") == 1, "of k-anonymity alone"
+
+
 def test_each_of_ours_says_who_may_read_of_it() -> None:
     """How often these attacks are right would tell an intruder how far to trust what he found."""
     for_the_office = {"averaging", "reconstruction", "single_unknown"}

@@ -14,6 +14,7 @@ from tests.reporting.messages import gather
 from tests.reporting.written import reading
 
 import flou
+from flou.decide.verdict import Decision
 from flou.engine.comparison import range_text
 from flou.engine.note import Note
 from flou.engine.sense import MISSING
@@ -126,6 +127,7 @@ def test_every_text_has_its_french() -> None:
     texts = gather() | set(MISSING) | {"identifier", "id", "key", "sensitive", "weight", "household", "stratum"}
     texts |= {"integer", "number", "text", "boolean", "date", *STATUS, *QUALITY_LABELS.values(), *_EXPECTED.values()}
     texts |= {"correlation", "correlation ratio", "Cramér's V"}
+    texts |= {decision.name.capitalize() for decision in Decision}
     texts |= {text for texts_of_file in _FILES.values() for text in texts_of_file}
     french = _catalogue("fr")
     assert not sorted(texts - set(french))

@@ -30,7 +30,6 @@ from flou.engine.values import settings_text
 from flou.job.source import find_secret, plan_data, plan_population
 from flou.job.tables import Stages, measure_tables, require_file_names
 from flou.reporting.document import Report
-from flou.reporting.subject import records_of
 from flou.risk.micro.senses import SensesResult, count_ways
 
 _FORMULAS = {
@@ -139,7 +138,7 @@ def carry_out(
         comparisons = [c.compare(*pair) for c in plan.comparisons for pair in stages.of_method(c)]
         clock.lap("compare")
         results = (*measured, *sampled_from, *after, *of_tables, *attacks, *comparisons)
-        senses = count_ways(results, original, records_of(original, release))
+        senses = count_ways(results, original, release)
         clock.lap("ways of counting")
         tuple(
             inferred(policy.rules if policy else (), (*results, release))

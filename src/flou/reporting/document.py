@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +30,7 @@ from flou.engine.words import LANGUAGES, Words
 from flou.reporting.reader import Reader
 from flou.reporting.sections import sections_of
 from flou.reporting.sections.risk import Risk
-from flou.reporting.subject import Subject, records_of
+from flou.reporting.subject import Subject
 from flou.risk.micro.senses import count_ways
 
 Audience = Literal["internal", "public"]
@@ -74,26 +74,18 @@ class Report:
             raise ParameterError("verdict= was given on another release: judge this one.")
         if verdict is not None and not isinstance(verdict, Verdict):
             raise ParameterError(f"verdict= takes what Policy.judge gives, not {type(verdict).__name__}.")
-        held = tuple(results)
-        counted = count_ways(held, original, records_of(original, release))
-        #: All that is measured and described is measured and described here: a page says what is known.
-        self._subject = Subject(
-            original,
-            release,
-            (*held, *counted),
-            verdict,
-            dict.fromkeys(LANGUAGES, title) if isinstance(title, str) else dict(title),
-            None if changed is None else tuple(changed),
-            tuple(written),
-            original.describe(),
-            release.data.public().describe() if isinstance(release.data, Microdata) else None,
-        )
+        # all that is measured and described is measured and described here: a page says what is known
+        held = (*results, *count_ways(results, original, release))
+        titles = dict.fromkeys(LANGUAGES, title) if isinstance(title, str) else title
+        released = release.data.public().describe() if isinstance(release.data, Microdata) else None
+        files = original.describe(), released
+        self._subject = Subject(original, release, held, verdict, titles, changed, written, *files)
 
     def html(self, *, language: str = "en", audience: Audience = "internal") -> str:
         """The page as text."""
         if audience not in ("internal", "public"):
             raise ParameterError(f"audience = {audience!r} is not known; use internal or public.")
-        subject, words = self._subject, Words(language)
+        subject, verdict, words = self._subject, self._subject.verdict, Words(language)
         if audience == "public":
             self._require_publishable()
         reader = Reader.of(subject, words, public=audience == "public")
@@ -105,10 +97,10 @@ class Report:
             reader=reader,
             sections=sections,
             leading=next(section.leading for section in sections if isinstance(section, Risk)),
-            is_draft=not (reader.public or subject.is_cleared),
+            is_draft=not reader.public and (verdict is None or verdict.decision is not Decision.RELEASE),
             title=title or words("Disclosure control report"),
             version=__version__,
-            style=_style(),
+            style=drawn.style(),
         )
         return page
 
@@ -143,11 +135,7 @@ class Report:
         return f"Report on {data.n_records:,} {unit}; .save(path) writes it, .html() is the page"
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{_escaped(self.html())}" style="width:100%;height:600px;border:0"></iframe>'
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe srcdoc="{escape(self.html())}" style="width:100%;height:600px;border:0"></iframe>'
 
 
 @cache
@@ -162,9 +150,3 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     return environment.get_template("report.html")
-
-
-@cache
-def _style() -> str:
-    own = (resources.files("flou.reporting") / "templates" / "report.css").read_text(encoding="utf-8")
-    return own + drawn.style()

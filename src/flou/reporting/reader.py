@@ -74,28 +74,21 @@ class Reader:
         if value is None:
             return self.words(figure.absent)
         asked, total = result.settings.get(figure.name), result.figures.get("n_records")
+        met = figure.unit == "smallest" and isinstance(asked, int) and isinstance(value, int) and asked <= value
         if self.public and result.measured_on == "frame":
-            return self._frame_figure(figure, asked, total)
+            # its size over that of the sample is secret: a count tells it, and so does a bound on a share
+            if isinstance(value, Proportion) and isinstance(total, int) and not self._is_small(value * total):
+                return self.words.share(value)
+            return f"≥ {self.words.plain(asked)}" if met else self.words(HIDDEN)
         if isinstance(value, Proportion):
             return self.share(value, total)
         if isinstance(value, bool):
             return self.words("yes" if value else "no")
         if isinstance(value, str):
             return self.words(value)
-        if figure.unit == "smallest" and self._is_small(value) and isinstance(asked, int) and asked <= value:
-            return f"≥ {self.words.number(asked)}"
+        if met and self._is_small(value):
+            return f"≥ {self.words.plain(asked)}"
         return self.count(value) if isinstance(value, int) else self.words.number(value)
-
-    def _frame_figure(self, figure: Figure, asked: object, total: object) -> str:
-        """Of the file that a sample was drawn from, the public reads shares that stand for many, and that a smallest
-        frequency meets what was asked for: a count, or a bound on a share, tells its size, and so the secret share.
-        """
-        value = figure.read
-        if isinstance(value, Proportion) and isinstance(total, int) and not self._is_small(value * total):
-            return self.words.share(value)
-        if figure.unit == "smallest" and isinstance(asked, int) and isinstance(value, int) and value >= asked:
-            return f"≥ {self.words.number(asked)}"
-        return self.words(HIDDEN)
 
     def interval(self, result: Result) -> str:
         """The interval of a headline."""

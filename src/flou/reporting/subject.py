@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from flou.decide.verdict import Decision, Verdict
+from flou.decide.verdict import Verdict
 from flou.describe.microdata import Microdata
 from flou.describe.overview import Overview
 from flou.describe.table.table import Table
@@ -33,9 +33,9 @@ class Subject:
     verdict: Verdict | None
     title: Mapping[str, str]
     #: What is different from a former file; None where none was named.
-    changed: tuple[Note, ...] | None
+    changed: Sequence[Note] | None
     #: How the files were written.
-    written: tuple[Note, ...]
+    written: Sequence[Note]
     #: The original, and the released file as anybody sees it; of tables there is none.
     original_overview: Overview
     released_overview: Overview | None
@@ -43,7 +43,8 @@ class Subject:
     @cached_property
     def records(self) -> Microdata:
         """The protected records: the release, or those that its tables were made of, as far as it is known."""
-        return records_of(self.original, self.release)
+        data = self.release.data
+        return data if isinstance(data, Microdata) else data.kin.records or self.original
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -55,11 +56,6 @@ class Subject:
     def published_tables(self) -> tuple[Table, ...]:
         """The same as the public gets them."""
         return tuple(table.public() for table in self.tables)
-
-    @property
-    def is_cleared(self) -> bool:
-        """Whether it is decided to publish: what a page shows else is a draft."""
-        return self.verdict is not None and self.verdict.decision is Decision.RELEASE
 
     @property
     def is_sample(self) -> bool:
@@ -109,12 +105,6 @@ class Subject:
     def lies_behind(self, result: Result) -> bool:
         """Whether a result speaks of the records behind tables."""
         return bool(self.tables) and not speaks_of_tables(result)
-
-
-def records_of(original: Microdata, release: Release) -> Microdata:
-    """The protected records of a release; of tables that do not know theirs, the original."""
-    data = release.data
-    return data if isinstance(data, Microdata) else data.kin.records or original
 
 
 def speaks_of_tables(result: Result) -> bool:

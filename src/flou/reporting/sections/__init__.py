@@ -75,7 +75,7 @@ def _of_release(subject: Subject, reader: Reader) -> Iterator[Section | None]:
     if subject.tables:
         yield Tables.of(subject, reader)
     if not (subject.tables and reader.public):
-        yield File.of(subject, reader)
+        yield File((subject.released_overview if reader.public else None) or subject.original_overview)
         if (files := Files.of(subject, reader)) is not None:
             yield files
         yield None if reader.public or subject.changed is None else Changed(reader.notes(subject.changed))

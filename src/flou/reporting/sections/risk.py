@@ -58,8 +58,6 @@ class Risk(Section, anchor="risk", link="Risk"):
     """Measures, those of what is published first; `inferred` is what can be read off the release."""
 
     measures: list[Measure]
-    #: Whether nothing is told because the tables have few cells.
-    is_withheld: bool
     inferred: list[str]
 
     @property
@@ -76,8 +74,7 @@ class Risk(Section, anchor="risk", link="Risk"):
                 senses, is_first = Senses.of(result, subject, reader, has_before="original" in files), False
             measures.append(Measure.of(files, subject, reader, senses))
         leaks = () if reader.public else found_before(subject.release.data)
-        is_withheld = reader.public and subject.has_few_cells
-        return cls(measures, is_withheld, [reader.note(leak.message) for leak in leaks])
+        return cls(measures, [reader.note(leak.message) for leak in leaks])
 
 
 def _by_measure(subject: Subject, reader: Reader, results: Sequence[Result]) -> list[Found]:

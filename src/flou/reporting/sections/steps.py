@@ -15,17 +15,15 @@ from flou.reporting.subject import Subject
 
 @dataclass(frozen=True)
 class Steps(Section, anchor="steps", link="Protection"):
-    """Steps with what they changed, guarantees by the file that they hold for, and how the files were written."""
+    """Steps with what they changed, and guarantees by the file that they hold for."""
 
     steps: list[tuple[Step, list[str]]]
     proofs: list[tuple[str, list[str]]]
-    written: list[str]
 
     @classmethod
     def of(cls, subject: Subject, reader: Reader) -> Self:
         told = [s for s in subject.release.steps if not reader.public or registry.speaks_publicly(type(s.method))]
-        steps = [(step, list(_changed(step, subject, reader))) for step in told]
-        return cls(steps, _proofs(subject, reader), [reader.note(note) for note in subject.written])
+        return cls([(step, list(_changed(step, subject, reader))) for step in told], _proofs(subject, reader))
 
 
 def _proofs(subject: Subject, reader: Reader) -> list[tuple[str, list[str]]]:

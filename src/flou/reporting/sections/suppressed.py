@@ -32,11 +32,10 @@ class Suppressed:
 
     @classmethod
     def of(cls, table: Table, reader: Reader) -> Self:
-        assert table.suppression is not None
-        name, audit = table.name or reader.words("table"), table.suppression.audit
-        if reader.public:
-            return cls(name, _public_states(table, reader), _public_audit(audit, reader), _drawing(table, reader))
-        return cls(name, _states(table, reader), _audit(audit, reader), _drawing(table, reader))
+        audit = None if table.suppression is None else table.suppression.audit
+        states, audited = (_public_states, _public_audit) if reader.public else (_states, _audit)
+        name = table.name or reader.words("table")
+        return cls(name, states(table, reader), audited(audit, reader), _drawing(table, reader))
 
 
 def _states(table: Table, reader: Reader) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, KeySpaceTooLargeError
 from flou.engine.figure import Figure, Figures
 from flou.engine.method import measured_on
+from flou.engine.release import Release
 from flou.engine.result import Result, RiskResult
 from flou.engine.sense import MISSING, Missing
 from flou.risk.micro.k_anonymity import KAnonymity
@@ -29,13 +30,16 @@ class SensesResult(Result):
         return {**self.__dict__, "data": None, "ways": {}}
 
 
-def count_ways(results: Sequence[Result], original: Microdata, records: Microdata) -> tuple[SensesResult, ...]:
+def count_ways(results: Sequence[Result], original: Microdata, release: Release) -> tuple[SensesResult, ...]:
     """The ways that are missing among the results: of the first k-anonymity, and of the first of what is released."""
-    found = [result for result in results if result.method == KAnonymity.name()]
+    found = [r for r in results if isinstance(r, RiskResult) and r.method == KAnonymity.name()]
     shown = found[:1] + [result for result in found if result.measured_on != "original"][:1]
+    data = release.data
+    records = data if isinstance(data, Microdata) else data.kin.records
+    files = (original, records) if records is not None and records.released else (original,)
     made: list[SensesResult] = []
     for settings in (result.settings for result in shown):
-        for data in (original, records) if records.released else (original,):
+        for data in files:
             if find_ways((*results, *made), settings, released=data.released) is None:
                 made.append(_counted(KAnonymity(**settings), data))
     return tuple(made)

@@ -56,9 +56,16 @@ class Written:
     parts: Mapping[str, bytes]
 
 
-def write(value: object, refer: Callable[[Any], str]) -> Written:
-    """Write a value; `refer` names the data that it holds. What has no stored form is refused."""
-    writer = _Writer(refer)
+#: Keeps a part and names it: of an array or frame, with what makes its bytes, and the ending of its format.
+KeepPart = Callable[[Any, Callable[[], bytes], str], str]
+
+
+def write(value: object, refer: Callable[[Any], str], keep: KeepPart | None = None) -> Written:
+    """Write a value; `refer` names the data that it holds. What has no stored form is refused.
+
+    `keep` takes the parts, which are then not among what is written: it may have some of them already.
+    """
+    writer = _Writer(refer, keep)
     try:
         return Written(writer.tree(value), writer.parts)
     except RecursionError:
@@ -73,11 +80,22 @@ def read(written: Written, resolve: Callable[[str], Any]) -> Any:
         raise DataError(f"This is not what Flou wrote, and cannot be read: {problem!r}") from problem
 
 
+def left_out(value: Any) -> dict[str, Any]:
+    """The fields of an object that its stored form leaves empty: who may keep them writes them beside it."""
+    leaves: Any = type(value).__getstate__
+    if hasattr(type(value), "stored_state") or leaves is object.__getstate__:
+        return {}
+    state = value.__getstate__()
+    held = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    return {name: inner for name, inner in held.items() if state.get(name) is not inner}
+
+
 class _Writer:
     """Trees of values; their arrays and frames become parts."""
 
-    def __init__(self, refer: Callable[[Any], str]) -> None:
+    def __init__(self, refer: Callable[[Any], str], keep: KeepPart | None) -> None:
         self.refer, self.parts, self.path = refer, dict[str, bytes](), list[str]()
+        self.keep = keep or self._hold
 
     def tree(self, value: Any) -> Tree:
         if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
@@ -96,13 +114,20 @@ class _Writer:
 
     def part(self, value: Any, save: Callable[[io.BytesIO], object], ending: str) -> str:
         """The name of a new part."""
-        held = io.BytesIO()
-        try:
-            save(held)
-        except (ValueError, pl.exceptions.PolarsError):  # it holds objects
-            raise self.refusal(value) from None
+
+        def made() -> bytes:
+            held = io.BytesIO()
+            try:
+                save(held)
+            except (ValueError, pl.exceptions.PolarsError):  # it holds objects
+                raise self.refusal(value) from None
+            return held.getvalue()
+
+        return self.keep(value, made, ending)
+
+    def _hold(self, value: Any, made: Callable[[], bytes], ending: str) -> str:
         name = f"{len(self.parts)}.{ending}"
-        self.parts[name] = held.getvalue()
+        self.parts[name] = made()
         return name
 
     def fields(self, value: Any) -> Tree:
@@ -262,8 +287,9 @@ def _save_array(writer: _Writer, value: Any) -> str:
     )
 
 
-def _save_frame(writer: _Writer, frame: pl.DataFrame) -> str:
-    return writer.part(frame, lambda held: frame.write_ipc(held, compression="zstd"), "arrow")
+def _save_frame(writer: _Writer, value: pl.DataFrame | pl.Series) -> str:
+    frame = value if isinstance(value, pl.DataFrame) else value.to_frame()
+    return writer.part(value, lambda held: frame.write_ipc(held, compression="zstd"), "arrow")
 
 
 #: By tag; the first that fits a value is its form.
@@ -282,9 +308,7 @@ _FORMS = {
     "array": _form(np.ndarray, _save_array, lambda r, h: _array(r.part(h))),
     "scalar": _Form(lambda v: isinstance(v, np.generic), _save_array, lambda r, h: _array(r.part(h))[()]),
     "frame": _form(pl.DataFrame, _save_frame, lambda r, h: pl.read_ipc(r.part(h))),
-    "series": _form(
-        pl.Series, lambda w, v: _save_frame(w, v.to_frame()), lambda r, h: pl.read_ipc(r.part(h)).to_series()
-    ),
+    "series": _form(pl.Series, _save_frame, lambda r, h: pl.read_ipc(r.part(h)).to_series()),
     "enum": _Form(
         lambda v: isinstance(v, Enum), lambda w, v: [w.named(v, type(v), _found), v.name], lambda r, h: _enumerated(*h)
     ),

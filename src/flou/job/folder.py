@@ -159,6 +159,7 @@ def _matching(pattern: Path) -> list[Path]:
 def _log(done: Done) -> str:
     """Times and dates stand here alone, so that everything else can be compared byte for byte."""
     lines = [f"{datetime.now(UTC).isoformat(timespec='seconds')} Flou {__version__}: {done.verdict.decision.name}"]
+    lines += filter(None, [done.keeper.continues, *done.keeper.lines])
     lines += [f"{seconds:9.3f} s  {stage}" for stage, seconds in done.timings]
     lines += [f"{s.seconds:9.3f} s  step {s.number}: {s.method.name()}" for s in done.release.steps]
     return "\n".join(lines) + "\n"

@@ -38,7 +38,7 @@ def released(method: Protection) -> flou.Release:
 
 @cache
 def published(method: Protection) -> flou.Release:
-    table = tables_for(method)["nested" if method.one_table else "set"]
+    table = tables_for(method)["nested" if "one table" in method.requires else "set"]
     return method.protect(table, secret=secret_for(method))
 
 

@@ -123,6 +123,19 @@ def test_a_run_writes_every_public_file(plan: Path) -> None:
     assert set(held["public"]) == {"codebook.md", "data.csv", "groups.csv", "report.en.html"}
 
 
+@pytest.mark.parametrize(("language", "heading"), [("en", "Files"), ("fr", "Fichiers")])
+def test_both_reports_list_the_files_that_their_readers_get(plan: Path, language: str, heading: str) -> None:
+    text = (plan / "plan.toml").read_text().replace('"in_two"\n', '"in_two"\naudience_of_text = "internal"\n')
+    (plan / "plan.toml").write_text(text + 'languages = ["en", "fr"]\n')
+    out = run(plan)
+    internal = (out / "internal" / f"report.{language}.html").read_text()
+    public = (out / "public" / f"report.{language}.html").read_text()
+    assert f"<h2>{heading}</h2>" in internal
+    assert "codebook.md" in internal
+    assert "<td>groups</td>" in public
+    assert "codebook.md" not in public
+
+
 def test_an_internal_file_stays_in_the_office(plan: Path) -> None:
     text = (plan / "plan.toml").read_text().replace('"in_two"\n', '"in_two"\naudience_of_text = "internal"\n')
     (plan / "plan.toml").write_text(text)
@@ -168,7 +181,8 @@ def test_a_result_on_another_file_of_the_release_is_no_stranger() -> None:
     release = InTwo().protect(people(), secret=SECRET)
     beside = release.files["groups"].data
     assert not release.is_strange(flou.risk.KAnonymity(k=2).measure(beside))
-    assert release.is_strange(flou.risk.KAnonymity(k=2).measure(InTwo().protect(people(), secret=SECRET)))
+    other = flou.Microdata(people().to_frame().head(30), keys=["age"], sensitive=["illness"])
+    assert release.is_strange(flou.risk.KAnonymity(k=2).measure(InTwo().protect(other, secret=SECRET)))
 
 
 def test_several_files_are_written_to_a_folder(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def gather() -> set[str]:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             found |= _texts(node)
-    for path in (PACKAGE / "reporting" / "templates").glob("*.html"):
+    for path in (PACKAGE / "reporting" / "templates").rglob("*.html"):
         for match in _TEMPLATE.finditer(path.read_text(encoding="utf-8")):
             found.add(match[1] or match[2])
     return {text for text in found if re.search(r"[a-z]{2}", text)}
@@ -42,6 +42,8 @@ def _texts(node: ast.AST) -> set[str]:
                 out |= _strings(keyword.value)
     if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "title" and node.value is not None:
         out |= _strings(node.value)
+    if isinstance(node, ast.ClassDef):
+        out |= set().union(*(_strings(k.value) for k in node.keywords if k.arg == "link"))
     if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in {"text", "meaning", "origins"}:
         out |= _strings(node.value)
     return out

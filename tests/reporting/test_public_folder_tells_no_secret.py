@@ -369,6 +369,36 @@ def test_a_sampling_fraction_is_masked() -> None:
     assert "people in the population" not in page
 
 
+def _judged(measure: RiskMeasure) -> tuple[str, str]:
+    """The internal and the public page of a file that a rule on one measure lets out."""
+    frame = pl.DataFrame({"pid": range(900), "a": [i % 45 for i in range(899)] + [45]})
+    data = flou.Microdata(frame, id="pid", keys=["a"])
+    release = flou.Plan().protect(data, secret=SECRET)
+    settings = measure.shown_settings()
+    rule = {"method": measure.name(), "settings": settings, "figure": "value", "at_most": {"release": 0.5}}
+    result = measure.measure(release)
+    report = flou.Report(data, release, results=[result], verdict=flou.Policy(rules=[rule]).judge(result, release))
+    return report.html(), report.html(audience="public")
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        (flou.risk.PoissonRisk(sampling_fraction=SHARE), ("matched rightly", "degrees", "sample uniques", "threshold</th", "cells of")),
+        (flou.risk.PopulationUniqueness(sampling_fraction=SHARE), ("that is unique", "sample uniques")),
+    ],
+)  # fmt: skip
+def test_what_follows_from_the_sampling_fraction_is_for_the_office(measure: RiskMeasure, said: tuple[str, ...]) -> None:
+    """Whoever has the file could try fractions until the figures agree."""
+    internal, public = _judged(measure)
+    figures = public.split('id="risk"')[1].split("</section>")[0]
+    assert all(words in internal.split('id="risk"')[1] for words in said)
+    assert not any(words in figures for words in said)
+    assert "<svg" in internal
+    assert "<svg" not in public
+    assert str(measure.title) in figures
+
+
 @pytest.mark.parametrize("secret", ["83.7", "83,7"])
 def test_parameters_of_rules_are_masked(of_tables: tuple[Done, Path], secret: str) -> None:
     assert not [text for text in _told(of_tables[1]) if secret in text]

@@ -11,18 +11,20 @@ import polars as pl
 import pytest
 from tests.contracts.cases import people
 from tests.reporting.messages import gather
+from tests.reporting.written import reading
 
 import flou
+from flou.decide.verdict import Decision
 from flou.engine.comparison import range_text
 from flou.engine.note import Note
 from flou.engine.sense import MISSING
 from flou.engine.words import LANGUAGES, Words, _catalogue
 from flou.protect.micro.lattice.picture import STATUS
 from flou.protect.micro.lattice.quality import QUALITY_LABELS
-from flou.reporting.glossary import glossary
-from flou.reporting.risk_section import _WHEN
-from flou.reporting.senses import five_senses
-from flou.reporting.utility_section import _EXPECTED
+from flou.reporting.sections.glossary import glossary
+from flou.reporting.sections.risk import _FILES
+from flou.reporting.sections.utility import _EXPECTED
+from flou.risk.micro.senses import count_ways
 
 SECRET = flou.Secret(bytes(range(32)))
 K = flou.risk.KAnonymity
@@ -104,15 +106,14 @@ def test_public_version_hides_the_original_keys_and_small_counts() -> None:
 
 
 def test_small_counts_and_shares_are_masked_in_public_alone() -> None:
-    from flou.reporting.content import Content
-
     data = people()
     release = flou.Plan().protect(data, secret=SECRET)
-    public, internal = (Content(data, release, (), None, Words("en"), p) for p in (True, False))
+    public, internal = (reading(data, release, public=p)[1] for p in (True, False))
     assert [public.count(n) for n in (0, 1, 2, 3)] == ["0", "< 3", "< 3", "3"]
     assert internal.count(1) == "1"
-    assert public.share(1, 1000) == "< 0.30%"
-    assert internal.share(1, 1000) == "0.10%"
+    assert public.share(1 / 1000, 1000) == "< 0.30%"
+    assert public.share(3 / 1000, 1000) == "0.30%"
+    assert internal.share(1 / 1000, 1000) == "0.10%"
 
 
 def test_secrets_never_show() -> None:
@@ -125,7 +126,9 @@ def test_secrets_never_show() -> None:
 def test_every_text_has_its_french() -> None:
     texts = gather() | set(MISSING) | {"identifier", "id", "key", "sensitive", "weight", "household", "stratum"}
     texts |= {"integer", "number", "text", "boolean", "date", *STATUS, *QUALITY_LABELS.values(), *_EXPECTED.values()}
-    texts |= {"correlation", "correlation ratio", "Cramér's V", "Before", "Frame", "After", *_WHEN}
+    texts |= {"correlation", "correlation ratio", "Cramér's V"}
+    texts |= {decision.name.capitalize() for decision in Decision}
+    texts |= {text for texts_of_file in _FILES.values() for text in texts_of_file}
     french = _catalogue("fr")
     assert not sorted(texts - set(french))
     for english, translated in french.items():
@@ -287,8 +290,8 @@ def test_parameters_are_not_masked_like_counts() -> None:
 
 def test_the_five_ways_of_counting_keep_the_other_settings() -> None:
     measure = flou.risk.KAnonymity(k=3, subsets=2, by="sex")
-    senses = {s.name: s for s in five_senses(measure, people(), None)}
-    for name, sense in senses.items():
+    (senses,) = count_ways([measure.measure(people())], people(), people())
+    for name in MISSING:
         alone = flou.risk.KAnonymity(k=3, subsets=2, by="sex", missing=name).measure(people())
-        assert sense.before == alone.value
-    assert senses["pessimistic"].before != flou.risk.KAnonymity(k=3).measure(people()).value
+        assert senses.ways[name].value == senses.figures[name] == alone.value
+    assert senses.pessimistic != flou.risk.KAnonymity(k=3).measure(people()).value

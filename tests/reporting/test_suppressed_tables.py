@@ -131,7 +131,7 @@ def test_zeros_of_a_suppressed_table_are_true() -> None:
 
 
 def test_large_tables_are_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flou.reporting.suppressed_tables._MOST_ROWS", 3)
+    monkeypatch.setattr("flou.reporting.sections.suppressed._MOST_ROWS", 3)
     html = made().html(audience="public")
     assert 'class="flou-drawn' not in html[html.index("</style>") :]
     assert "firms: an extract, 8 of 21 cells" in words_of(html)

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.reporting.test_report import _Page
+from tests.reporting.written import reading, tables
 
 import flou
 from flou.describe.table.cells import Published
 from flou.engine.tabulation import RecordKeys
 from flou.engine.words import LANGUAGES, Words
-from flou.reporting.content import Content
 
 SECRET = flou.Secret(bytes(range(32)))
 NOISE = flou.protect.CellKey(D=7, V=4.0, js=2)
@@ -180,9 +180,9 @@ def test_sums_weights_and_withheld_cells_are_said() -> None:
     assert "Masquées" not in page
     counts = np.where([False, True, False], np.nan, release.data.published_counts)
     shown = release.data.with_changes(published=Published(counts))
-    content = Content(data, flou.Release(shown, release.trail), (), None, Words("en"), False)
-    assert content.withholds
-    assert next(content.table_lines())["withheld"] == "1"
+    subject, _ = reading(data, withheld := flou.Release(shown, release.trail))
+    assert subject.withholds
+    assert tables(data, withheld).lines[0][-1][-1] == "1", "withheld"
 
 
 def test_a_table_that_was_protected_without_a_plan() -> None:
@@ -239,28 +239,26 @@ def test_zonings_side_by_side_are_not_shown_as_nested() -> None:
     )
     data = flou.Microdata(frame, keys=["dep"], labels={"dep": {"en": "County", "fr": "Département"}})
     release = flou.Plan().protect(data.tabulate(["dep>commune|district", "sex"], margins=["dep>commune|district"]))
-    content = {
-        language: next(Content(data, release, (), None, Words(language), False).table_lines()) for language in LANGUAGES
-    }
-    assert content["en"]["dims"] == ["County (2) > commune (4) | district (2) (zonings side by side)", "sex (2)"]
-    assert content["fr"]["dims"][0] == "Département (2) > commune (4) | district (2) (zonages non emboîtés)"
-    assert content["en"]["margins"] == "commune | district"
+    _, english, _, margins, _ = tables(data, release).lines[0]
+    _, french, *_ = tables(data, release, "fr").lines[0]
+    assert english == ["County (2) > commune (4) | district (2) (zonings side by side)", "sex (2)"]
+    assert french[0] == "Département (2) > commune (4) | district (2) (zonages non emboîtés)"
+    assert margins == "commune | district"
 
 
 def test_the_extract_shows_the_first_line_and_finest_cells_from_all_over() -> None:
     release, _ = made(MANY)
     fine = release.data["fine"].public()
     frame = fine.shown_cells()
-    content = Content(people(), release, (), None, Words("en"), False)
-    shown, whole = content.previews()
-    assert len(shown["rows"]) == 12
-    assert len(whole["rows"]) == release.data["broad"].public().n_cells
+    shown, whole = tables(people(), release).previews
+    assert len(shown.rows) == 12
+    assert len(whole.rows) == release.data["broad"].public().n_cells
     lines = [tuple(str(v) for v in row) for row in frame.drop("status").iter_rows()]
-    places = [lines.index(tuple(cell.replace(",", "") for cell in row)) for row in shown["rows"]]
+    places = [lines.index(tuple(cell.replace(",", "") for cell in row)) for row in shown.rows]
     assert places == sorted(places)
     assert places[0] == 0
     assert places[-1] > 0.9 * len(lines)
-    assert all("Total" not in row for row in shown["rows"][1:])
+    assert all("Total" not in row for row in shown.rows[1:])
 
 
 def test_a_draft_is_not_called_published() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from flou.describe.formulas import GUESSED, escape_formulas
 from flou.describe.microdata import Microdata
@@ -21,6 +22,7 @@ from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
 from flou.describe.sources import database
 from flou.describe.sources.scan import open_source
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError, listed
 from flou.engine.output import (
@@ -35,12 +37,14 @@ from flou.engine.output import (
 )
 from flou.engine.release import Release
 from flou.engine.released_file import ReleasedFile
+from flou.engine.values import as_texts
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
     from flou.describe.table.table_set import TableSet
 
 
+@in_words("flou.read")
 def read(
     source: str | PathLike[str],
     *,
@@ -64,10 +68,10 @@ def read(
     """
     chosen = native.require_engine(engine, ParameterError)
     described = _schema(schema, roles)
-    options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
+    options: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
     scan = open_source(source, described, table=table, sheet=sheet, **options)
     frame, files = scan.in_engine(chosen)
-    data = Microdata.from_source(frame, scan.schema, files)
+    data = Microdata.from_source(frame, scan.schema, files, scan.orders)
     if data.n_records == 0:
         raise DataError(f"{_shown(source)!r} has no records.")
     return data
@@ -85,6 +89,7 @@ def _shown(source: object) -> str:
     return database.without_password(str(source)) if database.is_database(source) else str(source)
 
 
+@in_words("flou.write")
 def write(
     data: Microdata | Table | TableSet | Release,
     target: str | PathLike[str],
@@ -226,6 +231,8 @@ def _rows(data: Microdata, path: Path | None = None, formulas: Formulas = "plain
     """The rows to write, as the kind of file wants them."""
     published = data.public()
     rows = _unchanged(published)
+    if path is not None and WRITTEN[path.suffix.lower()] in GUESSED:  # where a column has no type
+        rows = (batch.with_columns(map(as_texts, batch.select(cs.duration()))) for batch in rows)
     if path is not None and formulas == "escaped" and WRITTEN[path.suffix.lower()] in GUESSED:
         rows = (escape_formulas(batch, published.schema.declared_modalities) for batch in rows)
     return Rows(rows, published.n_records)

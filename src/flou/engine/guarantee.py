@@ -36,7 +36,7 @@ class Guarantee(ABC):
     on_records: bool = field(default=False, kw_only=True)
     #: Whether the public reads nothing of it.
     internal: bool = field(default=False, kw_only=True)
-    #: What to do where a later step undoes it, if another order of the two is not enough.
+    #: What works where its step and another one undo each other in either order.
     remedy: str = field(default="", kw_only=True)
 
     @classmethod
@@ -73,24 +73,24 @@ class Guarantee(ABC):
         Nobody knows who is in the sample, so a class of that file protects as it did; in the sample alone
         it may be smaller.
         """
-        return replace(self, n_samples=self.n_samples + 1, remedy="")
+        return replace(self, n_samples=self.n_samples + 1)
 
     def of_records(self) -> Guarantee:
         """The same promise once tables were made: it holds of the records behind them."""
-        return replace(self, on_records=True, remedy="")
+        return replace(self, on_records=True)
 
     def for_the_office(self) -> Guarantee:
         """The same promise, of which the public reads nothing."""
         return replace(self, internal=True)
 
-    def prove(self, data: object) -> Proof:
-        """Check on data; raises when it does not hold."""
+    def prove(self, data: object, step: int = 0) -> Proof:
+        """Check on data what a step promised; raises when it does not hold."""
         n, promise = self.count_violations(data), self.promise
         if n:
             raise GuaranteeBrokenError(
                 f"The promise «{promise}» does not hold on the output: {n:,} violations. Nothing is released."
             )
-        return Proof(promise=replace(promise, internal=True) if self.internal else promise, guarantee=self)
+        return Proof(replace(promise, internal=True) if self.internal else promise, self, step)
 
     def __reduce__(self) -> NoReturn:
         raise DataError(
@@ -109,6 +109,8 @@ class Proof:
 
     promise: Note
     guarantee: Guarantee
+    #: The number of the step that promised it.
+    step: int = 0
 
     def __str__(self) -> str:
         where = "the file that the sample was drawn from" if self.guarantee.on_frame else "the output"

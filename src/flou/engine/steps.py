@@ -62,7 +62,7 @@ def _begun(data: Any, secret: Secret) -> Checkpoint:
     if current.kin.original is None:
         current = with_originals(current.with_kin(original=current))
     current = current.marked(released=True, test_only=secret.test_only)
-    promised = tuple((proof.guarantee, 0) for proof in trail.guarantees)
+    promised = tuple((proof.guarantee, proof.step) for proof in trail.guarantees)
     return Checkpoint(current, trail.steps, promised, trail.secret_origin, trail.keyed)
 
 
@@ -77,7 +77,7 @@ def carry_on(
 ) -> Release:
     """Carry out the methods, which follow after the first steps, from where the plan is."""
     current, steps, promised = start.data, list(start.steps), list(start.promised)
-    #: What each step gave, to name the one that broke a promise of another.
+    #: What there was, and what each step gave, to name the one that broke a promise of another.
     given = {len(steps): current}
     noisy = [*(s.method for s in steps), *methods[len(steps) - first :]]
     if former is not None:
@@ -108,7 +108,7 @@ def carry_on(
     current = current.compacted()
     if former is not None and data_kind(current) == "microdata":
         require_linked(former, noisy, [c for c in current.columns if c not in current.schema.hidden])
-    proofs = tuple(_proof(g, number, current, steps, _Given(given, kept)) for g, number in promised)
+    proofs = tuple(_proof(g, number, current, promised, steps, _Given(first, given, kept)) for g, number in promised)
     drawn: tuple[Origin, ...] = ("entropy",) if any("system entropy" in m.uses for m in methods) else ()
     origin = max(start.secret_origin, secret.origin, *drawn, key=_TRUST.index)
     done = Trail(tuple(steps), proofs, "test" if current.marks.test_only else origin, start.keyed)
@@ -172,6 +172,8 @@ def _beside(files: Sequence[ReleasedFile], method: Protection, number: int, befo
 class _Given:
     """What each step gave, in this run or in the one that it goes on from."""
 
+    #: How many steps there were before the plan.
+    first: int
     held: Mapping[int, Any]
     kept: Checkpoints | None
 
@@ -183,27 +185,31 @@ class _Given:
         return None if found is None else found.data
 
 
-def _proof(guarantee: Guarantee, number: int, final: Any, steps: Sequence[Step], given: _Given) -> Proof:
+def _proof(
+    guarantee: Guarantee,
+    number: int,
+    final: Any,
+    promised: Sequence[tuple[Guarantee, int]],
+    steps: Sequence[Step],
+    given: _Given,
+) -> Proof:
     """The proof on the final file; where there is none, the step that undid what another one guarantees is named."""
     try:
-        return guarantee.prove(final)
+        return guarantee.prove(final, number)
     except GuaranteeBrokenError:
-        if not number:
-            raise
-        its = steps[number - 1].method.name()
-        for step in steps[number:]:
-            data = given.after(step.number)
-            if data is None:
-                raise
-            if n := guarantee.count_violations(data):
-                later = step
+        names, later, n_broken = {step.number: step.method.name() for step in steps}, 0, 0
+        for later in range(max(number, given.first), len(steps) + 1):
+            data = given.after(later)
+            if data is None or (n_broken := guarantee.count_violations(data)):
                 break
-        else:
-            raise
+        if number not in names or not n_broken or later in (0, given.first):
+            raise  # no step undid it: the data came so, or what lays the final file out did
+        remedies = dict.fromkeys(g.remedy for g, n in promised if n in (number, later) and g.remedy)
         raise GuaranteeBrokenError(
-            f"Step {later.number} ({later.method.name()}) undoes what step {number} ({its}) guarantees: "
-            f"«{guarantee.promise}» does not hold any more, {n:,} violations. Nothing is released. "
-            + (guarantee.remedy or f"Put step {later.number} before step {number}, or leave one out.")
+            f"Step {later} ({names[later]}) undoes what step {number} ({names[number]}) guarantees: "
+            f"«{guarantee.promise}» does not hold any more, {n_broken:,} violations. Nothing is released. "
+            f"Put step {later} before step {number}, or leave one out."
+            + (f" Where each undoes the other, {'; or '.join(remedies)}." if remedies else "")
         ) from None
 
 

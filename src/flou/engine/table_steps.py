@@ -15,7 +15,6 @@ from flou.engine.checkpoints import Checkpoints, latest
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, PlanError, SecretError
 from flou.engine.former import FormerRelease
-from flou.engine.guarantee import Proof
 from flou.engine.method import Method
 from flou.engine.protection import Protection
 from flou.engine.release import Release, Trail
@@ -83,7 +82,7 @@ def carry_out_tables(
             secret=secret if keyed and keys is None else None,
             stored=None if keys is None else keys.stored,
         )
-    behind = tuple(Proof(proof.promise, proof.guarantee.of_records()) for proof in trail.guarantees)
+    behind = tuple(replace(proof, guarantee=proof.guarantee.of_records()) for proof in trail.guarantees)
     made = made.with_kin(records=records).with_trail(
         replace(trail, guarantees=behind, keyed=trail.keyed or (keyed and keys is None))
     )

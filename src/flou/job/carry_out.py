@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from flou.decide.policy import Policy
 from flou.decide.verdict import Decision, Reason, Verdict
@@ -32,6 +33,7 @@ from flou.job.store.keeper import BEFORE, Keeper, KeepsNothing
 from flou.job.store.open import open_store, require_resumable
 from flou.job.tables import Stages, measure_tables, require_file_names
 from flou.reporting.document import Report
+from flou.risk.micro.senses import SensesResult, count_ways
 
 _FORMULAS = {
     "escaped": Note(
@@ -50,6 +52,8 @@ class Done:
     original: Microdata
     release: Release
     results: tuple[Result, ...]
+    #: k-anonymity in every way of counting undetermined values, which the report shows beside the results.
+    senses: tuple[SensesResult, ...]
     verdict: Verdict
     policy: Policy | None
     secret: Secret
@@ -63,12 +67,12 @@ class Done:
     #: Who has kept what for another run to go on from.
     keeper: Keeper = field(default_factory=KeepsNothing)
 
-    @property
+    @cached_property
     def report(self) -> Report:
         return Report(
             self.original,
             self.release,
-            results=self.results,
+            results=(*self.results, *self.senses),
             verdict=self.verdict,
             title=self.plan.title,
             changed=self.changed,
@@ -159,13 +163,16 @@ def carry_out(
         comparisons = findings.compare(plan, stages, keeper)
         clock.lap("compare")
         results = (*measured, *sampled_from, *after, *of_tables, *attacks, *comparisons)
+        senses = count_ways(results, original, release)
+        clock.lap("ways of counting")
         findings.look_for_inferable(policy.rules if policy else (), (*results, release), keeper)
         clock.lap("inferable")
         verdict = policy.judge(*results, release) if policy else _no_policy()
         changed = profile.changes_since(former) if former is not None else None
         kept = running.former()
+        timings = tuple(clock.timings)
         return Done(
-            plan, original, release, results, verdict, policy, key, profile, changed, kept, tuple(clock.timings), keeper
+            plan, original, release, results, senses, verdict, policy, key, profile, changed, kept, timings, keeper
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +27,11 @@ from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, writt
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.words import LANGUAGES, Words
-from flou.reporting.content import Content
+from flou.reporting.reader import Reader
+from flou.reporting.sections import sections_of
+from flou.reporting.sections.risk import Risk
+from flou.reporting.subject import Subject
+from flou.risk.micro.senses import count_ways
 
 Audience = Literal["internal", "public"]
 
@@ -70,33 +74,33 @@ class Report:
             raise ParameterError("verdict= was given on another release: judge this one.")
         if verdict is not None and not isinstance(verdict, Verdict):
             raise ParameterError(f"verdict= takes what Policy.judge gives, not {type(verdict).__name__}.")
-        self._original, self._release = original, release
-        self._results, self._verdict = tuple(results), verdict
-        self._changed = None if changed is None else tuple(changed)
-        #: How the files were written.
-        self._written = tuple(written)
-        self._title = dict.fromkeys(LANGUAGES, title) if isinstance(title, str) else dict(title)
+        # all that is measured and described is measured and described here: a page says what is known
+        held = (*results, *count_ways(results, original, release))
+        titles = dict.fromkeys(LANGUAGES, title) if isinstance(title, str) else title
+        released = release.data.public().describe() if isinstance(release.data, Microdata) else None
+        files = original.describe(), released
+        self._subject = Subject(original, release, held, verdict, titles, changed, written, *files)
 
     def html(self, *, language: str = "en", audience: Audience = "internal") -> str:
         """The page as text."""
         if audience not in ("internal", "public"):
             raise ParameterError(f"audience = {audience!r} is not known; use internal or public.")
-        words = Words(language)
+        subject, verdict, words = self._subject, self._subject.verdict, Words(language)
         if audience == "public":
             self._require_publishable()
-        content = Content(self._original, self._release, self._results, self._verdict, words, audience == "public")
+        reader = Reader.of(subject, words, public=audience == "public")
+        sections = sections_of(subject, reader)
+        title = subject.title.get(language) or reader.either(subject.original.schema.title)
         page: str = _template().render(
             _=words,
-            words=words,
-            content=content,
-            audience=audience,
-            language=language,
+            subject=subject,
+            reader=reader,
+            sections=sections,
+            leading=next(section.leading for section in sections if isinstance(section, Risk)),
+            is_draft=not reader.public and (verdict is None or verdict.decision is not Decision.RELEASE),
+            title=title or words("Disclosure control report"),
             version=__version__,
-            title=self._title.get(language) or content.title,
-            verdict=self._verdict,
-            changed=self._changed if audience == "internal" else None,
-            written=self._written,
-            style=_style(),
+            style=drawn.style(),
         )
         return page
 
@@ -119,22 +123,19 @@ class Report:
 
     def _require_publishable(self) -> None:
         """There is a public page only of a file that a policy lets out."""
-        if self._verdict is None or self._release.test_only:
+        verdict = self._subject.verdict
+        if verdict is None or self._subject.release.test_only:
             raise OutputError("Nobody has judged this release for publication, so there is no public report.")
-        if self._verdict.decision is Decision.WITHHOLD:
+        if verdict.decision is Decision.WITHHOLD:
             raise OutputError("The release is withheld, so there is no public report: ask for the internal one.")
 
     def __repr__(self) -> str:
-        data = self._release.data
+        data = self._subject.release.data
         unit = "records" if isinstance(data, Microdata) else "cells"
         return f"Report on {data.n_records:,} {unit}; .save(path) writes it, .html() is the page"
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{_escaped(self.html())}" style="width:100%;height:600px;border:0"></iframe>'
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe srcdoc="{escape(self.html())}" style="width:100%;height:600px;border:0"></iframe>'
 
 
 @cache
@@ -149,9 +150,3 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     return environment.get_template("report.html")
-
-
-@cache
-def _style() -> str:
-    own = (resources.files("flou.reporting") / "templates" / "report.css").read_text(encoding="utf-8")
-    return own + drawn.style()

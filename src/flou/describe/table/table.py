@@ -23,7 +23,7 @@ from flou.describe.table.dimension import Dimension
 from flou.describe.table.seen import all_combinations, listed_cells, public_table, status_words, told_of, withheld
 from flou.describe.table.unseen_cells import Unlisted
 from flou.engine import native
-from flou.engine.calls import in_words
+from flou.engine.calls import methods_in_words
 from flou.engine.content import content_of_fields
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from flou.engine.output import Formulas
 
 
+@methods_in_words
 @dataclass(frozen=True, eq=False)
 class Table:
     """Cells by dimensions. Made by `Microdata.tabulate` or `Table.from_frame`."""
@@ -232,7 +233,6 @@ class Table:
 
         return find_cell(self, labels)
 
-    @in_words("Table.ratio")
     def ratio(
         self,
         of: Mapping[str, object],
@@ -246,14 +246,12 @@ class Table:
 
         return estimate_ratio(self, of, over or {}, level=level, mechanism=mechanism)
 
-    @in_words("Table.ratios")
     def ratios(self, dim: str, *, level: float = 0.95, mechanism: Mechanism | None = None) -> Any:
         """The share of each category of a dimension in the cell above it, with intervals: one line a cell."""
         from flou.describe.table.derived import ratios_within
 
         return ratios_within(self, dim, level=level, mechanism=mechanism)
 
-    @in_words("Table.mean")
     def mean(
         self,
         dim: str,

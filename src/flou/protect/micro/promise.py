@@ -1,4 +1,4 @@
-"""The promise that a measure flags nobody in the release."""
+"""The promise that a measure flags nobody in the release, and what to do where it and others exclude each other."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ class FlagsNobody(Guarantee):
 
     def violations(self, data: Microdata) -> int:
         return self.measure.measure(data, against=self.against).n_flagged
+
+
+#: What works where a step needs enough records that show a value, and another one drops records or nulls keys.
+LARGER_CLASSES = (
+    "recode keys in a step before both, to classes so large that few records are dropped and few keys nulled, and let "
+    "the step that drops or nulls come last"
+)
 
 
 def flags_nobody(measure: RiskMeasure, against: Microdata | None = None, *, several: bool = False) -> FlagsNobody:

@@ -27,7 +27,8 @@ from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
-from flou.engine.values import text_of
+from flou.engine.values import as_texts, text_of
+from flou.protect.micro.promise import LARGER_CLASSES
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Rows, read_rows
@@ -61,7 +62,7 @@ class RandomCode(Protection):
         rows = read_rows(data, (self.column,), type(self).__name__)
         if self.column in data.schema.hidden:
             raise DataError(f"{self.column!r} is never published, so it needs no code.")
-        areas = rows.frame[self.column].cast(pl.String)
+        areas = as_texts(rows.frame[self.column])
         small = self._small(areas)
         if not small:
             note = Note("every area of {column} is large enough: nothing was hidden", {"column": self.column})
@@ -118,8 +119,8 @@ class RandomCode(Protection):
         sizes = areas.drop_nulls().value_counts(name=_SIZE)
         few = {*small, *sizes.filter(pl.col(_SIZE) < self.min_size)[self.column].to_list()}
         remedy = (
-            f"Drop records, and change {self.column!r}, in steps before it; where a later step nulls keys, let it null "
-            f"others (importance = {{{self.column} = 100}} in local_suppression); or recode the areas to larger ones."
+            f"{LARGER_CLASSES}; or let local_suppression come last and null other keys than {self.column!r} "
+            f"(importance = {{{self.column} = 100}})"
         )
         return NoSmallArea(self.column, self.min_size, frozenset(few), frozenset(codes), remedy=remedy)
 
@@ -168,7 +169,7 @@ class NotMatchedBySize(Guarantee):
             return 0
         area, now = self.area.beside(data, [self.column])
         inside = area >= 0
-        code = now[self.column].cast(pl.String).filter(pl.Series(inside)).fill_null("").to_numpy()
+        code = as_texts(now[self.column]).filter(pl.Series(inside)).fill_null("").to_numpy()
         return matched_by_size(area[inside], code)
 
 

@@ -21,7 +21,7 @@ from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.engine.taxonomy import always
-from flou.engine.values import text_of
+from flou.engine.values import as_written_in, text_of
 from flou.protect.micro.replaced import (
     known_values,
     replace_values,
@@ -92,7 +92,10 @@ class Recode(Protection):
             except HierarchyError as error:
                 raise HierarchyError(f"Recode of {self.column!r}: {error}") from None
             return _one_type(mapping)
-        new = {text_of(old): value for old, value in self.mapping}
+        dtype = data.frame.collect_schema()[self.column]
+        new = {text_of(as_written_in(dtype, old)): value for old, value in self.mapping}
+        if len(new) < len(self.mapping):
+            raise ParameterError(f"mapping names a value of {self.column!r} twice, in two time zones: name it once.")
         kept = {text_of(v) for v in keep}
         missing = [v for v in values if text_of(v) not in new and text_of(v) not in kept]
         if missing:

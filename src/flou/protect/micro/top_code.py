@@ -27,7 +27,7 @@ from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
-from flou.engine.values import codes_in, text_of
+from flou.engine.values import codes_in, exact_number
 from flou.protect.micro.exact_floats import exact_floats
 from flou.protect.micro.replaced import known_values, schema_after, value_counts
 
@@ -153,11 +153,10 @@ class _OneSided(Protection):
 
     def _is_coded(self, data: Microdata, value: object, bound: float) -> bool:
         """Whether a value, perhaps declared as text, lies beyond the bound."""
-        try:
-            number = float(text_of(value))
-        except ValueError:
+        number, limit = exact_number(value), exact_number(bound)
+        if number is None or limit is None or number in map(exact_number, self._codes(data)):
             return False
-        return number not in self._codes(data) and self._beyond(number, bound)
+        return number > limit if self._side > 0 else number < limit
 
     def _coded(self, data: Microdata, bound: float) -> nw.Expr:
         """Records to code: beyond the bound, and not a not-applicable code such as 999."""

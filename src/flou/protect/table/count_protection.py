@@ -1,9 +1,10 @@
 """What the protections that move counts share: no sums beside them, and margins that add up if asked.
 
-Each count is moved by itself, so that tables do not add up. With `additive = "repair"` the moved figures, and nothing
-else, are adjusted until they do (`additivity`): whoever has the published table could do so too, so nothing more is
-disclosed. It has its price, which is reported: the bound of a single cell's deviation no longer holds, a cell may be
-shown differently in two tables, and no mechanism of single cells describes the result.
+Each count is moved by itself, so that tables do not add up. Cell keys and noise offer a repair (`additive = "repair"`):
+the moved figures, and nothing else, are adjusted until they do (`additivity`): whoever has the published table could do
+so too, so nothing more is disclosed. It has its price, which is reported: the bound of a single cell's deviation no
+longer holds, a cell may be shown differently in two tables, and no mechanism of single cells describes the result.
+Rounding offers none: all cells are rounded together instead (`controlled`).
 
 Exact sums of amounts would tell by how much the counts beside them were moved: they are left out.
 """
@@ -34,7 +35,10 @@ Additive = Literal["no", "repair"]
 
 
 class CountProtection(TableProtection):
-    """A protection that moves each count by itself. A subclass implements `_moved`, `_allowed` and `_cell_promises`."""
+    """A protection that moves each count by itself.
+
+    A subclass implements `_moved` and `_cell_promises`, and `_allowed` where it offers a repair.
+    """
 
     def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
         """The figures that each cell gets by itself."""
@@ -100,7 +104,7 @@ class CountProtection(TableProtection):
 
 
 def with_costs(outcome: Outcome, before: NDArray[Any]) -> Outcome:
-    """The outcome with what the repair changed, and what that did to the deviations from the true counts."""
+    """The outcome of a repair with what it changed, and what that did to the deviations from the true counts."""
     tables = tables_of(outcome.data)
     after = np.concatenate([table.published_counts for table in tables])
     true = np.concatenate([table.true_counts for table in tables])

@@ -10,6 +10,7 @@ import numpy as np
 
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Floats, Published
+from flou.describe.table.seen import left_out_categories
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet, tables_of
 from flou.engine.data import DataKind
@@ -81,7 +82,7 @@ class TableProtection(Protection):
                 "mean_deviation": float(np.abs(seen).mean()) if len(seen) else 0.0,
                 "largest_deviation": float(np.abs(seen).max(initial=0.0)),
             },
-            notes=tuple(self._notes(done)),
+            notes=(*self._notes(done), *_tell_of_categories(done)),
         )
 
 
@@ -102,3 +103,23 @@ def _deviations(table: Table) -> Floats:
     true = table.true_counts if table.cells.weighted is None else table.cells.weighted
     moved: Floats = (table.published_counts - true).astype(np.float64)
     return moved
+
+
+def _tell_of_categories(tables: Sequence[Table]) -> Sequence[Note]:
+    """What is left out of tables of all cells: it would tell that a category occurs."""
+    left_out, n_cells = set(), 0
+    for table in tables:
+        found, n = left_out_categories(table)
+        left_out |= {(dim.columns, dim.labels.row(node)) for dim, node in found}
+        n_cells += n
+    if not left_out:
+        return ()
+    # categories of several levels cannot be declared
+    of = sorted({columns[0] for columns, _ in left_out if len(columns) == 1})
+    text = (
+        "{n} categories that only zeros show are left out, with {cells} cells: declare them as modalities of {columns} "
+        "if everybody knows that they exist"
+        if of
+        else "{n} categories that only zeros show are left out, with {cells} cells"
+    )
+    return (Note(text, {"n": len(left_out), "cells": n_cells, "columns": ", ".join(of)}, internal=True),)

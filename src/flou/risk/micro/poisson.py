@@ -58,9 +58,7 @@ class PoissonRisk(RiskMeasure):
     audience = "public"
     answers_by = always(identity="measures")
     vacuous: ClassVar[Mapping[str, Vacuous]] = {"threshold": (">", 0.5)}
-    headline: ClassVar[Figure] = Figure(
-        "value", "expected share of records matched rightly as uniques", "share", SHARE, "public"
-    )
+    headline: ClassVar[Figure] = Figure("value", "expected share of records matched rightly as uniques", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("tau1", "expected population uniques among the sample uniques (τ1)", "number", count_of("n_records")),
         Figure("tau2", "expected right matches of sample uniques (τ2)", "number"),
@@ -68,13 +66,13 @@ class PoissonRisk(RiskMeasure):
         Figure("test1", "test of fit for τ1", "number"),
         Figure("test2", "test of fit for τ2", "number"),
         Figure("deviance", "deviance", "number"),
-        Figure.public("degrees", "degrees of freedom", "count"),
+        Figure("degrees", "degrees of freedom", "count"),
         Figure("formula", "model", "text"),
         Figure("sampling_fraction", "sampling fraction", "number"),
-        Figure.public("n_uniques", "sample uniques", "count", count_of("n_records")),
-        Figure.public("n_at_risk", "records above the threshold", "count", count_of("n_records")),
+        Figure("n_uniques", "sample uniques", "count", count_of("n_records")),
+        Figure("n_at_risk", "records above the threshold", "count", count_of("n_records")),
         Figure.public("n_keys", "distinct keys", "count"),
-        Figure.public("n_cells", "cells of the key space", "count"),
+        Figure("n_cells", "cells of the key space", "count"),
         Figure.public("n_records", "records", "count"),
     )
 
@@ -144,14 +142,16 @@ def _notes(test: float | None, n_null: int) -> tuple[Note, ...]:
         notes.append(
             Note(
                 "The test of fit for τ2 says that this model overstates the risk: add interactions, or give "
-                'formula = "search".'
+                'formula = "search".',
+                internal=True,
             )
         )
     if test is not None and test < -CRITICAL:
         notes.append(
             Note(
                 "The test of fit for τ2 says that this model understates the risk: take other interactions, or fewer, "
-                'or give formula = "search".'
+                'or give formula = "search".',
+                internal=True,
             )
         )
     if n_null:

@@ -44,14 +44,14 @@ class PopulationUniqueness(RiskMeasure):
     title: ClassVar[str] = "population uniqueness"
     audience = "public"
     answers_by = always(identity="measures")
-    headline: ClassVar[Figure] = Figure.public("value", "share of the population that is unique", "share", SHARE)
+    headline: ClassVar[Figure] = Figure("value", "share of the population that is unique", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("uniques", "population uniques", "number", count_of("n_records")),
         Figure("chance", "chance that a sample unique is one", "number", SHARE),
         Figure("model", "estimator", "text"),
         Figure("sampling_fraction", "sampling fraction", "number"),
         Figure("population", "people in the population", "count"),
-        Figure.public("n_at_risk", "sample uniques", "count", count_of("n_records")),
+        Figure("n_at_risk", "sample uniques", "count", count_of("n_records")),
         Figure.public("n_keys", "distinct keys", "count"),
         Figure.public("n_records", "records", "count"),
     )

@@ -32,6 +32,7 @@ from flou.protect.micro.microaggregation.centre import Ints, Show
 from flou.protect.micro.microaggregation.grouping import Groups, Improve, by_mdav, by_optimal_cuts, group_records
 from flou.protect.micro.microaggregation.new_schema import schema_with
 from flou.protect.micro.microaggregation.variable import Category, Variable, variable_of
+from flou.protect.micro.promise import LARGER_CLASSES
 from flou.protect.micro.rows import read_rows
 
 _N = f"{native.RESERVED}n"
@@ -92,7 +93,7 @@ class Microaggregation(Protection):
         text = "{n_groups} groups; {variance_lost} of the variance lies within them"
         return Outcome(
             rows.put_back(shown, schema),
-            guarantees=(SharedByGroup(self),),
+            guarantees=(SharedByGroup(self, remedy=LARGER_CLASSES),),
             changes=tuple(_change(rows.frame[column], new) for column, new in shown.items()),
             figures=figures,
             notes=(Note(text, {**figures}, internal=True),),

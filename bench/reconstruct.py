@@ -42,7 +42,7 @@ def timed(shown: Any, seed: int) -> dict[str, float]:
         started = time.process_time()
         held = attack.reconstruct(shown, secret=seed)
         found[mode] = time.process_time() - started
-    problem = held.rebuilt.case.figures.problem(0)
+    problem = held.found.case.figures.problem(0)
     started = time.process_time()
     prove_minimum(problem, seed=seed)
     found["proof"] = time.process_time() - started
@@ -74,7 +74,7 @@ def by_person() -> list[str]:
     tables = flou.tabulate_many(flou.datasets.census(n=50, rng=1), DIMS)
     rounded = flou.protect.RandomRounding(base=5).protect(tables, secret=0).data
     for kind, shown in (("tables as they are", tables), ("random rounding, base 5", rounded)):
-        case = flou.attack.Reconstruction(mode="feasible", certain="skip").reconstruct(shown, secret=0).rebuilt.case
+        case = flou.attack.Reconstruction(mode="feasible", certain="skip").reconstruct(shown, secret=0).found.case
         problem, universe = case.figures.problem(0), case.universe
         started = time.process_time()
         find_counts(problem, seed=0)

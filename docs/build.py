@@ -26,6 +26,8 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
+from flou.engine import registry
+from flou.engine.method_facts import told_of
 from flou.reporting.sections.glossary import glossary
 
 DOCS = Path(__file__).resolve().parent
@@ -98,6 +100,7 @@ def build(out: Path) -> int:
         target = out / page.target
         target.parent.mkdir(parents=True, exist_ok=True)
         body = parser.renderer.render(page.tokens, parser.options, {})
+        body = body.replace("</h1>\n", f"</h1>\n{facts_box(page.path)}", 1)
         target.write_text(_document(page, body, _navigation(page, pages)), encoding="utf-8")
     for picture in sorted(DOCS.rglob("*.svg")):
         target = out / picture.relative_to(DOCS)
@@ -105,6 +108,19 @@ def build(out: Path) -> int:
         target.write_bytes(picture.read_bytes())
     (out / "style.css").write_text(style, encoding="utf-8")
     return len(pages)
+
+
+def facts_box(path: Path) -> str:
+    """What a method says of itself, below the heading of its page."""
+    name = path.stem
+    stage = next((s for s in registry.STAGES if path.parent.name == "methods" and name in registry.names(s)), None)
+    if stage is None:
+        return ""
+    rows = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(text)}</dd></div>"
+        for label, text in told_of(registry.find(stage, name))
+    )
+    return f'<dl class="facts">{rows}</dl>\n'
 
 
 def _parser() -> MarkdownIt:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numba.core.event import TimingListener
 
 machine.set_up(Path(__file__).resolve().parents[1])
+# what tests keep they keep in folders of their own
+os.environ["FLOU_STORE"] = "off"
 
 #: Seconds of work that a test may take every day, compilation left out; longer ones carry the mark `deep`. A busy machine
 #: counts up to twice the seconds, and a run that decides whether work lands should not fail for that.

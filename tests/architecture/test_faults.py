@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -27,3 +28,12 @@ def test_every_family_has_two_faults_and_disclosure_fifteen() -> None:
     assert len(FAULTS) >= 40
     assert sum(fault.discloses for fault in FAULTS) >= 15
     assert [family for family, n in families.items() if n < 2] == []
+
+
+def test_results_name_tests_that_exist() -> None:
+    named = re.findall(r"`(\w+\.py)::(\w+)", Path(ROOT, "tests/faults/results.md").read_text(encoding="utf-8"))
+    texts = {path.name: "" for path in Path(ROOT, "tests").rglob("test_*.py")}
+    for path in Path(ROOT, "tests").rglob("test_*.py"):
+        texts[path.name] += path.read_text(encoding="utf-8")
+    assert len(named) > 100
+    assert [(file, test) for file, test in named if f"def {test}(" not in texts.get(file, "")] == []

@@ -96,6 +96,36 @@ def test_a_cell_that_is_not_listed_was_shown_as_zero() -> None:
     assert found.filter(a="x", b="w").select("low", "high").row(0) == (0, 10)
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "most"),
+    [(CONVENTIONAL, 1), (RANDOM, 2), (GeometricNoise(1.0), np.inf)],
+    ids=["base", "random", "without bounds"],
+)
+def test_a_published_zero_may_be_true_where_no_withheld_cell_is_empty(mechanism: Mechanism, most: float) -> None:
+    """x is 1 at least, being withheld; y is published as 0 and may be so."""
+    table = published({"x": None, "y": 0, "Total": 0}, mechanism, zeros="shown")
+    found = flou.attack.CellBounds().run(table)
+    assert found.bounds().select("low", "high").rows() == [(1, most)]
+    # rounding to the nearest multiple of 3 shows 0 for 0 and 1 alone: x is 1
+    assert found.n_exact == (mechanism is CONVENTIONAL)
+
+
+def test_a_cell_that_was_shown_as_zero_may_be_so_where_no_withheld_cell_is_empty() -> None:
+    """Occupied cells are listed: x × v is shown as zero, and need not hold anybody."""
+    lines = [("x", "u", None), ("x", "Total", 0), ("y", "v", 3), ("y", "Total", 3), ("Total", "u", 0),
+             ("Total", "v", 3), ("Total", "Total", 3)]  # fmt: skip
+    frame = pl.DataFrame(lines, schema=["a", "b", "count"], orient="row")
+    table = flou.Table.from_published(frame, ["a", "b"], mechanism=RANDOM, cells="occupied", zeros="shown")
+    assert bounds(table) == [(1, 2)]
+
+
+@pytest.mark.parametrize("published_zeros", [1, 3])
+def test_a_note_calls_no_cell_known_or_empty_that_rounding_leaves_open(published_zeros: int) -> None:
+    zeros = dict.fromkeys("yzw"[:published_zeros], 0)
+    found = flou.attack.CellBounds().run(published({"x": None, **zeros, "Total": 0}, RANDOM))
+    assert "if none were, no further cell would be known exactly" in str(found)
+
+
 def test_a_count_that_the_mechanism_never_publishes() -> None:
     table = published({"x": 4, "y": None, "z": 6, "Total": 12}, CONVENTIONAL)
     with pytest.raises(flou.FlouError, match="such as 4, are none that"):

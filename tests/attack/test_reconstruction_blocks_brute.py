@@ -7,7 +7,8 @@ from dataclasses import replace
 import polars as pl
 
 import flou
-from flou.engine.values import Proportion, percent
+from flou.engine.figure import with_values
+from flou.engine.values import percent
 
 PEOPLE = ["Aax", "Aby", "Bax", "Cax", "Cay", "Cby", "Cby", "Cby"]
 DIMS = [["area", "u"], ["area", "v"], ["area", "u", "v"]]
@@ -63,7 +64,7 @@ def test_a_lift_below_zero_is_not_shown_as_nearly_zero() -> None:
     found = flou.attack.Reconstruction(mode="feasible").run(
         shown, truth=_town(PEOPLE), control=_town(everybody[:8]), secret=1
     )
-    wide = replace(found, figures={**found.figures, "lift": Proportion(-1.63)})
+    wide = replace(found, figures=with_values(flou.attack.Reconstruction.figures, {**found.figures, "lift": -1.63}))
     assert "what was left to find: -163.0%" in str(wide)
     assert percent(-0.00001) == "-0.001"
 

@@ -294,3 +294,18 @@ def test_a_wrong_rule_is_found_out() -> None:
     male = {"gender": "male", "marital": "married"}
     with pytest.raises(flou.FlouError, match=r"rules exclude|nobody can be by the structural rules"):
         flou.attack.SingleUnknown(incoherent=[male]).run(shown, truth=town)
+
+
+def test_a_level_of_which_nothing_is_listed_is_read() -> None:
+    """Who is in x × u cannot be in x × v: 5 people there would be shown as 9. Margins allow it."""
+    pairs = [("x", "u")] * 4 + [("x", "v")] * 4 + [("y", "u")] * 2 + [("y", "v")] * 2
+    frame = pl.DataFrame(pairs, schema=["a", "b"], orient="row").with_row_index("pid")
+    people = flou.Microdata(frame, id="pid", keys=["a", "b"], modalities={"a": ["x", "y"], "b": ["u", "v"]})
+
+    def determined(*dims: list[str]) -> Any:
+        release = flou.protect.Rounding(9).protect(flou.tabulate_many(people, list(dims)))
+        found = flou.attack.SingleUnknown().run(release.data.public(), truth=people)
+        return dict(found.by_variable.select("variable", "determined").rows())["b"]
+
+    assert determined(["a"], ["b"]) == 0
+    assert determined(["a", "b"]) == pytest.approx(8 / 12)

@@ -308,7 +308,7 @@ def tables_for(
     method: Method, engine: str = "polars", frame: pl.DataFrame | None = None
 ) -> dict[str, flou.Table | flou.TableSet]:
     """Tables that a method takes: those whose cells are known beforehand where their list must not tell anything."""
-    if not getattr(method, "draws_from_system", False):
+    if "system entropy" not in method.uses:
         return tables(engine, frame)
     known = {"region": ["A", "B", "C", "É", "?"], "sex": ["F", "M", "?"], "age": [-1, *range(20, 40)],
              "illness": ["flu", "asthma", "none"]}  # fmt: skip
@@ -328,7 +328,7 @@ def tables_for(
 
 def secret_for(method: Method) -> flou.Secret | None:
     """The secret, or none for a method that takes none."""
-    return None if getattr(method, "draws_from_system", False) else SECRET
+    return None if "system entropy" in method.uses else SECRET
 
 
 def weighted(engine: str = "polars", frame: pl.DataFrame | None = None) -> flou.Table:

@@ -42,7 +42,7 @@ MOVING = [p for p in PROTECTIONS if p.values[0].name() not in WITHHOLDS]  # type
 #: Those that choose the figures of all tables of a set together.
 TOGETHER = [p for p in MOVING if getattr(p.values[0], "additive", "no") == "controlled"]
 #: Those whose draws follow from the secret, or that draw nothing: the others draw from the operating system.
-REPLAYED = [p for p in PROTECTIONS if not p.values[0].draws_from_system]  # type: ignore[union-attr]
+REPLAYED = [p for p in PROTECTIONS if "system entropy" not in p.values[0].uses]  # type: ignore[union-attr]
 ENGINES = ["pandas", "pyarrow", "polars-lazy", "duckdb", SPARK]
 KINDS = ["one", "all cells", "nested", "set"]
 ON_KINDS = [
@@ -51,7 +51,7 @@ ON_KINDS = [
     for kind in KINDS
     if p in MOVING or kind != "set"
 ]
-REPLAYED_ON_KINDS = [p for p in ON_KINDS if not p.values[0].draws_from_system]  # type: ignore[union-attr]
+REPLAYED_ON_KINDS = [p for p in ON_KINDS if "system entropy" not in p.values[0].uses]  # type: ignore[union-attr]
 SYSTEM_ON_KINDS = [p for p in ON_KINDS if p not in REPLAYED_ON_KINDS]
 
 

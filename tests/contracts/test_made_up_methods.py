@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from pydantic import Field
 import flou
 from flou.cli.main import main
 from flou.engine import registry
-from flou.engine.attack import Attack
+from flou.engine.attack import GuessingAttack
 from flou.engine.comparison import ComparisonResult
 from flou.engine.figure import Figure
 from flou.engine.guarantee import Guarantee
@@ -31,7 +32,10 @@ from flou.engine.note import Note
 from flou.engine.protection import Protection
 from flou.engine.release import Change, Outcome
 from flou.engine.risk_figure import SHARE
+from flou.engine.taxonomy import always
 from flou.engine.utility import Utility
+from flou.job.carry_out import carry_out
+from flou.job.folder import write_folder
 
 #: Stands in every word that a made-up method says; the figures are no others.
 MARK, FIGURES = "xyzzy", ("0.6180", "61.8", "6180")
@@ -52,6 +56,15 @@ class MadeUpMeasure(RiskMeasure):
         )  # fmt: skip
 
 
+class MadeUpGuarantee(Guarantee):
+    """A promise of xyzzy."""
+
+    text = "xyzzy is guaranteed"
+
+    def violations(self, data: Any) -> int:
+        return 0
+
+
 class MadeUpStep(Protection):
     """A protection by xyzzy."""
 
@@ -59,11 +72,10 @@ class MadeUpStep(Protection):
     limit: str = Field("xyzzy-limit", description="a setting")
 
     def _protect(self, data: Any, draw: Any) -> Outcome:
-        kept = Guarantee(Note("xyzzy is guaranteed"), lambda after: 0)
-        return Outcome(data, (kept,), (Change("age", 6180),), {"xyzzy": 6180}, (Note("xyzzy was done"),))
+        return Outcome(data, (MadeUpGuarantee(),), (Change("age", 6180),), {"xyzzy": 6180}, (Note("xyzzy was done"),))
 
 
-class MadeUpAttack(Attack):
+class MadeUpAttack(GuessingAttack):
     """An attack by xyzzy."""
 
     title: ClassVar[str] = "xyzzy attacked"
@@ -78,7 +90,7 @@ class MadeUpAttack(Attack):
     def _baseline(self, released: Any, known: list[int], draw: Any) -> list[int]:
         return known
 
-    def _score(self, guesses: list[int], people: Any, owners: Any) -> NDArray[np.bool_]:
+    def _hits(self, guesses: list[int], people: Any, owners: Any) -> NDArray[np.bool_]:
         return np.arange(len(guesses)) < round(0.6180 * len(guesses))
 
 
@@ -195,3 +207,67 @@ def test_the_command_line_knows_them(
     assert all(registry.method_name(cls.__name__) in shown for cls in CLASSES.values())
     plan = flou.Plan.from_toml('flou = 2\n[[protect]]\nmethod = "made_up_step"\n')
     assert plan.protect(people()).steps[0].figures == {"xyzzy": 6180}
+
+
+PLAN = """flou = 2
+[data]
+source = "people.csv"
+schema = "people.schema.toml"
+[[protect]]
+method = "made_up_step"
+[[protect]]
+method = "recode"
+column = "sex"
+mapping = { f = "x", m = "y" }
+[[measure]]
+method = "made_up_measure"
+[[measure]]
+method = "k_anonymity"
+k = 2
+[[attack]]
+method = "made_up_attack"
+[[compare]]
+method = "made_up_comparison"
+[policy]
+[[policy.rule]]
+method = "k_anonymity"
+settings = { k = 2 }
+at_most = { release = 0.01 }
+[[policy.rule]]
+method = "made_up_measure"
+at_most = { release = 0.7 }
+[output]
+format = "csv"
+languages = ["en", "fr"]
+"""
+
+
+def test_a_run_tells_the_office_and_writes_nothing_of_them_for_the_public(
+    registered: types.ModuleType, tmp_path: Path
+) -> None:
+    data = people()
+    data.to_frame().write_csv(tmp_path / "people.csv")
+    data.schema.save(tmp_path / "people.schema.toml")
+    (tmp_path / "plan.toml").write_text(PLAN)
+    flou.Secret.generate().save(tmp_path / "one.secret")
+    done = carry_out(flou.Plan.load(tmp_path / "plan.toml"), secret=str(tmp_path / "one.secret"))
+    out = write_folder(done, tmp_path / "out")
+    internal = "".join(p.read_text() for p in sorted((out / "internal").glob("report.*.html")))
+    assert all(f"xyzzy {word}" in internal for word in ("measured", "protected", "attacked", "compared"))
+    public = [p for p in (out / "public").rglob("*") if p.is_file()]
+    assert len(public) == 3
+    assert not any(MARK in p.read_text() or "made_up" in p.read_text() for p in public)
+
+
+@pytest.mark.parametrize("arguments", [["methods", "made_up_attack"], ["methods", "--answers", "identity"], ["schema"]])
+def test_the_command_line_explains_them(
+    registered: types.ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    monkeypatch.setattr(registered.MadeUpAttack, "answers_by", always(identity="measures"))
+    monkeypatch.setattr("sys.argv", ["flou", *arguments])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main()
+    assert "made_up_attack" in capsys.readouterr().out

@@ -8,7 +8,8 @@ from tests.contracts import cases, table_cases
 import flou
 from flou.engine import registry
 from flou.engine.method import Method
-from flou.engine.plan_schema import facts_of, plan_schema
+from flou.engine.method_facts import facts_of
+from flou.engine.plan_schema import plan_schema
 from flou.engine.protection import Protection
 from flou.engine.taxonomy import ANSWERS, EVERY_ATTACK
 

@@ -163,8 +163,8 @@ def test_strata_in_a_rule_are_compared_as_plain_lists() -> None:
 
 
 def test_the_result_of_another_release_is_refused() -> None:
-    people = flou.Microdata(pl.DataFrame({"a": ["x"] * 6}), keys=["a"])
-    one, two = (flou.Plan().protect(people, secret=SECRET) for _ in range(2))
+    files = [flou.Microdata(pl.DataFrame({"a": ["x"] * n}), keys=["a"]) for n in (6, 7)]
+    one, two = (flou.Plan().protect(people, secret=SECRET) for people in files)
     with pytest.raises(flou.FlouError, match="another"):
         POLICY.judge(flou.risk.KAnonymity(k=2).measure(one), two)
 

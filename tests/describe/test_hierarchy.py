@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import flou
 from flou.describe.bands import band_at
 from flou.describe.hierarchy import ROOT, Hierarchy
+from flou.engine.errors import HierarchyError
 
 
 def test_bands_by_width_and_by_bounds() -> None:
@@ -126,3 +127,13 @@ def test_a_line_of_headings_is_not_taken_for_a_value(tmp_path: Path) -> None:
     path.write_text("occupation;collar;all\nclerk;white;*\nminer;blue;*\n", encoding="utf-8")
     with pytest.raises(flou.FlouError, match="headings"):
         Hierarchy.from_csv(path)
+
+
+def test_a_value_that_is_a_group_is_not_asked_to_be_added() -> None:
+    """It stands in the hierarchy, as what others lie in."""
+    areas = flou.Hierarchy.tree({"North": ["59", "62"], "South": ["13"]})
+    with pytest.raises(HierarchyError, match=r"groups of other values there: 'North'.*as not applicable\.$"):
+        areas.generalise(["59", "North"], 1)
+    with pytest.raises(HierarchyError, match=r"'North'.*Add the others to it"):
+        areas.generalise(["59", "North", "2A"], 1)
+    assert areas.generalise(["59", "North"], 1, keep=["North"]) == {"59": "North", "North": "North"}

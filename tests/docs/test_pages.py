@@ -1,6 +1,7 @@
 """The documentation is whole: a page a method, every command and every word of the files, links that lead somewhere."""
 
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import get_args
@@ -57,6 +58,13 @@ def test_every_command_and_option_is_explained() -> None:
 @pytest.mark.parametrize("variable", ["FLOU_ENGINE", "FLOU_SECRET", "FLOU_SECRET_FILE", "FLOU_DEBUG"])
 def test_every_variable_is_explained(variable: str) -> None:
     assert f"| `{variable}` |" in read("reference/command-line.md")
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.relative_to(DOCS)))
+def test_no_row_of_a_table_stands_twice(page: Path) -> None:
+    tables = page.read_text(encoding="utf-8").split("\n\n")
+    rows = [line for table in tables for line in sorted(table.splitlines()) if line.startswith("| ")]
+    assert [row for row, following in pairwise(rows) if row == following] == []
 
 
 def test_every_word_of_a_plan_is_explained() -> None:

@@ -12,10 +12,9 @@ from pydantic import Field
 
 import flou
 from flou.engine import registry
-from flou.engine.attack import Attack, wilson
+from flou.engine.attack import GuessingAttack, wilson
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.engine.owners import Owners
 from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
@@ -24,7 +23,7 @@ from flou.engine.result import Result
 from flou.engine.utility import Utility
 
 
-class GuessMode(Attack):
+class GuessMode(GuessingAttack):
     """Guess that somebody has the commonest illness among the released records of the same age."""
 
     title: ClassVar[str] = "guess by mode"
@@ -42,7 +41,7 @@ class GuessMode(Attack):
         overall = released.to_frame()["illness"].mode().sort()[0]
         return [overall] * len(known)
 
-    def _score(self, guesses: list[str], people: flou.Microdata, owners: Owners) -> NDArray[np.bool_]:
+    def _hits(self, guesses: list[str], people: flou.Microdata, owners: Owners) -> NDArray[np.bool_]:
         truth = people.to_frame(reveal=True)["illness"].to_list()
         return np.array([g == t for g, t in zip(guesses, truth, strict=True)])
 
@@ -84,6 +83,40 @@ def test_attack_without_control_says_so_and_needs_the_truth() -> None:
         GuessMode().run(release)
 
 
+class GuessYes(GuessingAttack):
+    """Guess of everybody that the answer is the one released for the same age, or that it is yes."""
+
+    def _known(self, people: flou.Microdata) -> list[int]:
+        return people.to_frame(reveal=True)["age"].to_list()
+
+    def _guess(self, public: flou.Microdata, known: list[int], draw: Draws) -> list[str]:
+        told = dict(public.to_frame().select("age", "answer").rows())
+        return [told.get(age, "yes") for age in known]
+
+    def _baseline(self, public: flou.Microdata, known: list[int], draw: Draws) -> list[str]:
+        return ["yes"] * len(known)
+
+    def _hits(self, guesses: list[str], people: flou.Microdata, owners: Owners) -> NDArray[np.bool_]:
+        return np.array(guesses) == people.to_frame(reveal=True)["answer"].to_numpy()
+
+
+def _answers(ages: range, n_yes: int) -> flou.Microdata:
+    answers = ["yes"] * n_yes + ["no"] * (len(ages) - n_yes)
+    return flou.Microdata(pl.DataFrame({"age": ages, "answer": answers}), keys=["age"])
+
+
+def test_an_attack_that_guesses_has_a_rate_with_its_interval_and_a_lift() -> None:
+    release = flou.Plan().protect(_answers(range(20, 40), 5), secret=1)
+    people, absent = _answers(range(20, 40), 9), _answers(range(60, 70), 6)
+    alone = GuessYes().run(release, truth=people)
+    assert (alone.value, alone.n_successes, alone.n_attempts, alone.baseline) == (0.8, 16, 20, 0.45)
+    assert alone.interval == wilson(16, 20)
+    assert (alone.lift_over, alone.lift) == ("baseline", pytest.approx((0.8 - 0.45) / 0.55))
+    beside = GuessYes().run(release, truth=people, control=absent)
+    assert (beside.value, beside.control) == (0.8, 0.6)
+    assert (beside.lift_over, beside.lift) == ("control", pytest.approx((0.8 - 0.6) / 0.4))
+
+
 @pytest.mark.parametrize(
     ("successes", "attempts", "low", "high"),
     # Newcombe (1998), Statistics in Medicine 17, table I, method 3
@@ -114,14 +147,22 @@ def test_utility_sees_the_release_as_published() -> None:
     assert result.test_only
 
 
+class NothingLeft(Guarantee):
+    """A promise that no file keeps."""
+
+    text = "nothing is left"
+
+    def violations(self, data: flou.Microdata) -> int:
+        return data.n_records
+
+
 class Broken(Protection):
     """A protection whose promise does not hold."""
 
     reference: ClassVar[str] = "none"
 
     def _protect(self, data: flou.Microdata, draw: Draws) -> Outcome:
-        broken = Guarantee(Note("nothing is left"), lambda after: after.n_records)  # type: ignore[attr-defined]
-        return Outcome(data, guarantees=(broken,))
+        return Outcome(data, guarantees=(NothingLeft(),))
 
 
 def test_a_broken_promise_raises() -> None:

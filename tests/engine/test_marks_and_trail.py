@@ -15,7 +15,7 @@ from pydantic import Field
 from tests.contracts.cases import native
 
 import flou
-from flou.engine.attack import Attack
+from flou.engine.attack import GuessingAttack
 from flou.engine.errors import GuaranteeBrokenError
 from flou.engine.native.polars import compact
 from flou.engine.owners import Owners
@@ -122,7 +122,7 @@ def test_secret_parameters_are_masked_wherever_a_plan_is_shown() -> None:
     assert "0.777" not in str(caught.value)
 
 
-class ExactLinkage(Attack):
+class ExactLinkage(GuessingAttack):
     """Link each person to the published row with the same x: an example that needs to know whose row is whose."""
 
     title: ClassVar[str] = "exact linkage"
@@ -137,7 +137,7 @@ class ExactLinkage(Attack):
     def _baseline(self, released: flou.Microdata, known: list[int], draw: Draws) -> list[int]:
         return [0] * len(known)
 
-    def _score(self, guesses: list[int], people: flou.Microdata, owners: Owners) -> NDArray[np.bool_]:
+    def _hits(self, guesses: list[int], people: flou.Microdata, owners: Owners) -> NDArray[np.bool_]:
         mine = people.owners()
         return np.array([g >= 0 and owners.ids[g] == own for g, own in zip(guesses, mine, strict=True)])
 

@@ -120,6 +120,29 @@ def test_recodes_that_do_not_nest_are_differenced() -> None:
         assert (bounds.low, bounds.high, bounds.exact) == (n, n, True)
 
 
+def test_linked_tables_tell_the_women_who_are_not_printed() -> None:
+    """5.7 to 5.10: employment, residence or workplace, and the men, each of one area. One woman lives and works there.
+
+    Nobody who is not employed works anywhere, which the tables say by a place of work of their own, "none".
+    """
+    printed = {
+        "employment": [("employed", "Total", "A", 85), ("not employed", "none", "A", 17), ("Total", "Total", "A", 102)],
+        "area": [("employed", "A", "A", 22), ("Total", "Total", "A", 102), ("employed", "A", "Total", 49)],
+        "men": [("employed", "A", "A", 21), ("employed", "elsewhere", "A", 58), ("employed", "A", "elsewhere", 23)],
+    }
+    schema = flou.Schema(keys=["job", "work", "live", "sex"], modalities={"sex": ["m", "f"]})
+    tables = []
+    for name, rows in printed.items():
+        frame = pl.DataFrame(rows, schema=["job", "work", "live", "count"], orient="row")
+        sex = ["sex"] if name == "men" else []
+        frame = frame.with_columns(pl.lit("m").alias(column) for column in sex)
+        tables.append(flou.Table.from_published(frame, ["job>work", "live", *sex], name=name, schema=schema))
+    found = flou.attack.Reconstruction(max_total=500).reconstruct(flou.TableSet.of(tables), secret=1)
+    for live, work, n in (("A", "A", 1), ("A", "elsewhere", 5), ("elsewhere", "A", 4)):
+        bounds = found.bounds(live=live, work=work, sex="f")
+        assert (bounds.low, bounds.high, bounds.exact) == (n, n, True)
+
+
 def test_a_cell_key_looks_up_its_noise() -> None:
     """5.16 and 5.17: keys 0.9, 0.3 and 0.6 add up to 0.8, so that 3 is shown as 4.
 

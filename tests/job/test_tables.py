@@ -221,13 +221,15 @@ def test_steps_on_records_come_first_and_their_promises_hold_behind_the_tables()
 def test_a_promise_that_breaks_behind_the_tables_stops_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     from flou.engine.errors import GuaranteeBrokenError
     from flou.engine.guarantee import Guarantee
-    from flou.engine.note import Note
 
     seen: list[object] = []
 
-    def late(data: object) -> int:
-        seen.append(data)
-        return 0 if len(seen) < 3 else 1
+    class Late(Guarantee):
+        text = "late"
+
+        def violations(self, data: object) -> int:
+            seen.append(data)
+            return 0 if len(seen) < 3 else 1
 
     protect = flou.protect.DropIdentifiers._protect
 
@@ -235,7 +237,7 @@ def test_a_promise_that_breaks_behind_the_tables_stops_the_plan(monkeypatch: pyt
         from dataclasses import replace
 
         found = protect(self, data, draw)  # type: ignore[arg-type]
-        return replace(found, guarantees=(Guarantee(Note("late"), late),))
+        return replace(found, guarantees=(Late(),))
 
     monkeypatch.setattr(flou.protect.DropIdentifiers, "_protect", promising)
     with pytest.raises(GuaranteeBrokenError, match="late"):

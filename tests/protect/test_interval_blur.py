@@ -187,3 +187,40 @@ def test_a_mean_that_moves_is_said_to_the_office() -> None:
         assert len(notes) == (abs(step.mean_deviation) > 0.01)
         moved[n] = step.mean_deviation
     assert moved[200] < -0.01 < moved[5_000]
+
+
+LOGNORMAL = np.random.default_rng(4).lognormal(7, 1.5, 900).round()
+
+
+@pytest.mark.parametrize(
+    ("settings", "reasons"),
+    [
+        ({"classes": 20}, {"draw nothing beyond"}),
+        ({"classes": 60}, {"draw nothing beyond", "fewer than 30 records"}),
+        ({"classes": 20, "class_means": "free"}, {"draw nothing beyond", "no class keeps"}),
+        ({"breaks": [0, 1000, 10**6], "class_means": "free"}, {"no class keeps"}),
+        ({"breaks": [0, 500, 1000, 5000], "top": "open"}, {"above the last break"}),
+        ({"breaks": [0, 500, 1000, 10**6], "saturated": 5000}, {"above the ceiling"}),
+    ],
+)
+def test_the_reasons_why_a_mean_moves_are_those_that_hold(settings: Any, reasons: set[str]) -> None:
+    people = flou.Microdata(pl.DataFrame({"x": LOGNORMAL}), others=["x"]).marked(synthetic=True)
+    step = IntervalBlur("x", **settings).protect(people, secret=flou.Secret.from_seed(4)).steps[0]
+    told = [
+        "draw nothing beyond",
+        "fewer than 30 records",
+        "no class keeps",
+        "above the last break",
+        "above the ceiling",
+    ]
+    assert {reason for reason in told if any(reason in str(note) for note in step.notes)} == reasons
+    assert any("its mean moves by" in str(note) for note in step.notes)
+
+
+def test_a_mean_of_0_that_moves_is_said() -> None:
+    losses = -np.random.default_rng(4).integers(1, int(2 * LOGNORMAL.mean()), 900)
+    losses[0] -= LOGNORMAL.sum() + losses.sum()
+    people = flou.Microdata(pl.DataFrame({"x": [*LOGNORMAL, *losses]}), others=["x"]).marked(synthetic=True)
+    step = IntervalBlur("x", scale="identity", zeros="model").protect(people, secret=1).steps[0]
+    assert any(str(note).startswith("x: its mean was 0 and is -") for note in step.notes)
+    assert step.mean_deviation is None

@@ -9,11 +9,13 @@ import polars as pl
 import pytest
 
 import flou
+from flou.engine.values import text_of
 
 P = flou.protect
 SECRET = flou.Secret.from_seed(1)
 LONG = [2**53 + 1, 2**53 + 3, 2**60 + 7, 5, 9, 12] * 5
 CENTS = [Decimal(text) for text in ("12345678901234567.89", "99999999999999999.99", "0.10", "7.25", "5.05", "1.15")] * 5
+SIXTEEN = [Decimal(text) for text in ("8.500000000000001", "8.500000000000002", "8.5", "7.25", "5.05", "1.15")] * 5
 SHORT = [Decimal(text) for text in ("1234567.89", "99.99", "0.10", "7.25", "5.05", "1.15")] * 5
 
 METHODS: list[Any] = [
@@ -36,8 +38,13 @@ def protected(method: Any, held: flou.Microdata) -> tuple[flou.Release, pl.DataF
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize(
     "held",
-    [data(LONG), data(CENTS, dtype=pl.Decimal(30, 2)), data(LONG, dtype=pl.Decimal(30, 0))],
-    ids=["int", "cents", "0"],
+    [
+        data(LONG),
+        data(CENTS, dtype=pl.Decimal(30, 2)),
+        data(LONG, dtype=pl.Decimal(30, 0)),
+        data(SIXTEEN, dtype=pl.Decimal(20, 15)),
+    ],
+    ids=["int", "cents", "0", "sixteen digits"],
 )
 def test_nothing_changes_that_is_not_counted(method: Any, held: flou.Microdata) -> None:
     """Either the column is refused, or every value is what the method makes of it to the last digit."""
@@ -89,3 +96,54 @@ def test_a_value_at_the_edge_of_a_band_is_in_the_band_that_holds_it(value: Any, 
 @pytest.mark.parametrize("value", [0.1, Decimal("0.1")])
 def test_a_value_at_a_lower_bound_is_in_its_band(value: Any) -> None:
     assert flou.Hierarchy.bands([0.1, 0.5]).generalise([value, 0.33], 1)[value] == "[0.1, 0.5)"
+
+
+# ------------------------------------------------------------------------------------------------------ declared values
+
+EDGE = 2**53
+BIG = [EDGE + 1, EDGE + 3, EDGE - 1, EDGE] * 10
+NEAR = [Decimal(text) for text in ("12345678901234567.89", "12345678901234567.88", "1.00", "2.50")] * 10
+
+
+def keyed(values: list[Any], dtype: Any = None, **roles: Any) -> flou.Microdata:
+    frame = pl.DataFrame({"row": range(40), "x": pl.Series(values, dtype=dtype)})
+    return flou.Microdata(frame, keys=["x"], others=["row"], **roles).marked(synthetic=True)
+
+
+def test_no_value_beyond_the_bound_is_left_among_the_modalities() -> None:
+    release = P.TopCode("x", at=EDGE).protect(keyed(BIG, modalities={"x": sorted(set(BIG))}))
+    assert release.data.schema.modalities["x"] == (EDGE - 1, EDGE)
+
+
+def test_a_code_of_sixteen_digits_is_that_code_alone() -> None:
+    _, after = protected(P.TopCode("x", at=EDGE - 1), keyed(BIG, not_applicable={"x": [EDGE + 1]}))
+    assert set(after["x"]) == {EDGE + 1, EDGE - 1}
+
+
+@pytest.mark.parametrize("role", ["undetermined", "not_applicable"])
+@pytest.mark.parametrize("code", [NEAR[0], str(NEAR[0])], ids=["decimal", "text"])
+def test_a_declared_decimal_is_read_to_the_last_digit(role: str, code: Any) -> None:
+    data = keyed(NEAR, pl.Decimal(30, 2), **{role: {"x": [code]}})
+    assert data.frame.to_native()["x"].null_count() == (10 if role == "undetermined" else 0)
+    assert data.schema.not_applicable.get("x", (str(NEAR[0]),)) == (str(NEAR[0]),)
+
+
+@pytest.mark.parametrize("declared", [{}, {"modalities": {"x": NEAR[:4]}}], ids=["not declared", "modalities"])
+def test_long_decimals_are_keys_like_others(declared: Any) -> None:
+    release = P.LocalSuppression(k=11, search="quick").protect(keyed(NEAR, pl.Decimal(30, 2), **declared))
+    assert set(map(text_of, release.data.schema.modalities["x"])) == set(map(text_of, NEAR))
+    assert release.data.frame.to_native()["x"].null_count() == 40
+
+
+def test_a_decimal_of_thirty_digits_has_all_of_them() -> None:
+    long = [Decimal("1234567890123456789012345678.91"), Decimal("1234567890123456789012345678.92")] * 20
+    assert keyed(long, pl.Decimal(38, 2)).tabulate(["x"], margins=False).labels()["x"].to_list() == [
+        str(value) for value in long[:2]
+    ]
+    assert flou.Hierarchy.bands([0, 10]).generalise(long, 1)[long[0]] == "10+"
+
+
+def test_a_recoding_to_a_decimal_that_no_number_is_is_refused() -> None:
+    with pytest.raises(flou.FlouError, match="more digits than a number has"):
+        P.Recode("x", mapping={1: NEAR[0]})
+    assert P.Recode("x", mapping={1: Decimal("0.50")}).mapping == (("1", 0.5),)

@@ -38,18 +38,23 @@ def fill_folder(
     since: str | None,
     replace: bool,
     tell: str,
-) -> tuple[int, str]:
-    """Carry a plan out into `folder`, which will be `out`; the exit code and what is to be printed.
+    keep: bool,
+    resume: bool,
+) -> tuple[int, str, list[str]]:
+    """Carry a plan out into `folder`, which will be `out`.
 
-    `tell` names the function that prints what was found.
+    Gives the exit code, what is to be printed, and the entries that were kept until now. `tell` names the function that
+    prints what was found.
     """
-    done = carry_out(Plan.load(path), engine=engine, secret=secret, since=since)
+    done = carry_out(Plan.load(path), engine=engine, secret=secret, since=since, keep=keep, resume=resume)
     fill(done, folder, replace=replace)
     with redirect_stdout(StringIO()) as text:
+        if done.keeper.continues:
+            console().print(done.keeper.continues, soft_wrap=True)
         pkgutil.resolve_name(tell)(done)
         show_verdict(done.verdict)
         _show_places(done, out)
-    return EXIT[done.verdict.decision], text.getvalue()
+    return EXIT[done.verdict.decision], text.getvalue(), done.keeper.entries()
 
 
 def draw_report(

@@ -69,8 +69,8 @@ def _risks(done: Done) -> Iterator[tuple[str, str, str]]:
     expected: Result = found["global_risk", "frame"]
     yield "expected re-identifications", f"{expected.expected:,.0f} ({percent(expected.value)}%)", "5,000 (0.8%)"
     for method, letter, paper in (("k_anonymity", "k", "3"), ("l_diversity", "l", "2")):
-        yield f"{letter} of the frame", str(found[method, "frame"].figure(letter)), paper
-        yield f"{letter} of the sample, if one knew who is in it", str(found[method, "release"].figure(letter)), ""
+        yield f"{letter} of the frame", str(found[method, "frame"].figures[letter]), paper
+        yield f"{letter} of the sample, if one knew who is in it", str(found[method, "release"].figures[letter]), ""
 
 
 def _utility(done: Done) -> Iterator[tuple[str, str, str]]:

@@ -41,6 +41,7 @@ from flou.cli.arguments import (
     Source,
     Table,
 )
+from flou.cli.office_commands import clean, migrate, secret
 from flou.cli.table_commands import calibrate, table
 from flou.engine.errors import FlouError, Interrupted
 
@@ -212,15 +213,17 @@ def run(
     engine: EngineName = None,
     secret: SecretFile = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the folder of a former run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from what an earlier run has kept.")] = False,
     since: Since = None,
     memory: Memory = None,
 ) -> None:
     """Carry a plan out and write DIR/public and DIR/internal."""
     from flou.cli.run import run_plan
 
-    raise typer.Exit(
-        run_plan(Path(plan), Path(out), engine=engine, secret=secret, replace=replace, since=since, memory=memory)
+    code = run_plan(
+        Path(plan), Path(out), engine=engine, secret=secret, replace=replace, since=since, memory=memory, resume=resume
     )
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -269,30 +272,8 @@ def schema() -> None:
     typer.echo(json.dumps(plan_schema(), indent=2, ensure_ascii=False))
 
 
-@app.command()
-def migrate(
-    file: Annotated[str, typer.Argument(help="Plan, schema or policy file of a former format; it is rewritten.")],
-    period: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--period", help="Of a plan that draws a sample: add [release] with this period."),
-    ] = None,
-) -> None:
-    """Rewrite a file of a former format, and say what its words mean now."""
-    from flou.engine.migrate import migrate as rewrite
-
-    changed = rewrite(file, period=period)
-    typer.echo(f"{file} has format 2." + (" What its words mean now:" if changed else ""))
-    for meaning in changed:
-        typer.echo(f"- {meaning}")
-
-
-@app.command()
-def secret(file: Annotated[str, typer.Argument(help="File to write; must not exist.")]) -> None:
-    """Make a secret of 256 bits in a file that only you can read."""
-    from flou.engine.secret import Secret
-
-    Secret.generate().save(file)
-    typer.echo(f"Written: {file}. Keep it safe and out of version control: without it a release cannot be replayed.")
+for command in (migrate, secret, clean):
+    app.command()(command)
 
 
 @app.command()
@@ -304,7 +285,8 @@ def demo(
     from flou.cli.run import run_plan
     from flou.job.example import example_plan
 
-    raise typer.Exit(run_plan(example_plan("apa"), Path(out), replace=replace, tell="flou.cli.demo:tell_story"))
+    told = "flou.cli.demo:tell_story"
+    raise typer.Exit(run_plan(example_plan("apa"), Path(out), replace=replace, keep=False, tell=told))
 
 
 def main() -> None:

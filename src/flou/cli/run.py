@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from flou.cli.progress import shown_progress
-from flou.engine.errors import OutputError, ParameterError
+from flou.engine.errors import FlouError, OutputError, ParameterError
 from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, written_whole
+from flou.engine.progress import Progress
 from flou.job.signals import undisturbed
+from flou.job.store import place
 from flou.job.target import claimed
 from flou.job.worker import work
 
@@ -26,22 +30,54 @@ def run_plan(
     replace: bool = False,
     since: str | None = None,
     memory: int | None = None,
+    keep: bool = True,
+    resume: bool = False,
     tell: str = "flou.cli.carried_out:show_done",
 ) -> int:
     """Carry a plan out, write its folder, say what was decided; the exit code is the verdict.
 
+    `keep` keeps what comes of it until the folder is there, and `resume` goes on from what an earlier run has kept.
     `tell` names the function, `module:name`, that prints what was found.
     """
     with claimed(out, replace=replace) as target:
-        with shown_progress() as progress:
-            said: tuple[int, str] = work(
-                "flou.cli.carried_out:fill_folder", path, target.new, out, engine, secret, since, replace, tell,
-                progress=progress, memory=_memory(memory),
+        with shown_progress() as progress, _resumable() as noticed:
+            code, said, kept = work(
+                "flou.cli.carried_out:fill_folder",
+                path, target.new, out, engine, secret, since, replace, tell, keep, resume,
+                progress=noticed(progress), memory=_memory(memory),
             )  # fmt: skip
         with undisturbed():
             target.put_in_place()
-            sys.stdout.write(said[1])
-    return said[0]
+            place.forget(kept)
+            sys.stdout.write(said)
+    return int(code)
+
+
+@contextmanager
+def _resumable() -> Iterator[Callable[[Progress], Progress]]:
+    """What fails inside the block after something was kept says that another run can go on from there.
+
+    What the block gets makes a progress of one that need not know what is kept.
+    """
+    kept = False
+
+    def noticed(progress: Progress) -> Progress:
+        def heard(stage: str, done: int, total: int) -> None:
+            nonlocal kept
+            if stage == place.KEPT:
+                kept = True
+            else:
+                progress(stage, done, total)
+
+        return heard
+
+    try:
+        yield noticed
+    except FlouError as error:
+        if kept and error.args:
+            more = "What was computed before is kept: the same command with --resume goes on from there."
+            error.args = (f"{error.args[0]} {more}", *error.args[1:])
+        raise
 
 
 def report_plan(

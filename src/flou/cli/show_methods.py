@@ -7,14 +7,12 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from rich.console import Console
-
 from flou.cli.show import console, hanging, lines_of
 from flou.engine import registry
 from flou.engine.errors import ParameterError, PlanError, did_you_mean, listed
 from flou.engine.method import Method
-from flou.engine.plan_schema import facts_of, summary_of
-from flou.engine.taxonomy import ANSWERS, EVERY_ATTACK, Answer
+from flou.engine.method_facts import summary_of, told_answer, told_of
+from flou.engine.taxonomy import ANSWERS, EVERY_ATTACK
 
 _KINDS = ("microdata", "table", "table set", "mechanism")
 
@@ -55,26 +53,12 @@ def _lines(methods: Iterable[type[Method]], attack: str | None) -> object:
             table.add_row(f"  {method.name()}", _summary(method))
         return table
     for method in sorted(methods, key=lambda m: min(map(ANSWERS.index, m.answers_to(attack).values()))):
-        table.add_row(f"  {method.name()}", _answer(method, attack), _summary(method))
+        table.add_row(f"  {method.name()}", told_answer(method, attack), _summary(method))
     return table
 
 
 def _summary(method: type[Method]) -> str:
     return summary_of(method).partition(": `")[0]
-
-
-def _answer(method: type[Method], attack: str) -> str:
-    """What a method does about an attack: `closes`, or by variant where they differ."""
-    by_answer = {answer: _variants(method, attack, answer) for answer in ANSWERS}
-    return "; ".join(f"{answer}{variants}" for answer, variants in by_answer.items() if variants is not None)
-
-
-def _variants(method: type[Method], attack: str, answer: Answer) -> str | None:
-    """With which parameters a method gives an answer; None if with none, empty if with all."""
-    found = [variant or "else" for variant, given in method.answers_to(attack).items() if given == answer]
-    if not found:
-        return None
-    return "" if len(found) == len(method.answers_by) else f" ({', '.join(found)})"
 
 
 def _require_known(option: str, given: str | None, known: Iterable[str]) -> None:
@@ -120,26 +104,8 @@ def show_method(name: str) -> None:
         meaning = f"{field.description or ''}{': ' if choices else ''}{', '.join(choices)}"
         table.add_row(f"--{field_name.replace('_', '-')}", default, meaning)
     out.print(table)
-    _show_facts(out, method)
+    out.print()
+    for label, text in told_of(method):
+        hanging(out, f"{label}: ", text)
     if method.reference:
         out.print(f"Reference: {method.reference} (docs/reference/bibliography.md)")
-
-
-def _show_facts(out: Console, method: type[Method]) -> None:
-    """What the method says of itself."""
-    facts = facts_of(method)
-    out.print()
-    hanging(out, "Works on: ", ", ".join(facts["data"]))
-    if facts.get("perturbative") is not None:
-        changed = "may be other than the true ones" if facts["perturbative"] else "are true, only coarser or gone"
-        hanging(out, "Released values: ", changed)
-    for name in ("requires", "uses"):
-        if facts[name]:
-            hanging(out, f"{name.capitalize()}: ", ", ".join(facts[name]))
-    for answer in ANSWERS:
-        told = {a.name: _variants(method, a.name, answer) for a in EVERY_ATTACK}
-        attacks = [f"{attack}{variants}" for attack, variants in told.items() if variants is not None]
-        if attacks:
-            hanging(out, f"{answer.capitalize()}: ", ", ".join(attacks))
-    reads = "the public as well" if facts["audience"] == "public" else "the office alone"
-    hanging(out, "Results are read by: ", reads)

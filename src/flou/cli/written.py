@@ -13,6 +13,11 @@ from flou.engine.output import PRIVATE
 
 def write_protected(data: Microdata, out: str, *, unprotected: bool) -> Path | str:
     """Write protected records, readable for their owner; refuse those that name people, or that nothing changed."""
+    if data.kin.files:
+        raise OutputError(
+            f"The protection makes other files beside the data: {listed(data.kin.files)}. Write all of them by a plan: "
+            "flou run."
+        )
     if not unprotected:
         named = dict.fromkeys(finding.column for finding in scan_of(data))
         if named:

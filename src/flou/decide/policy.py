@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from flou.decide.inferred import inferred
-from flou.decide.published import not_for_release, released_records, released_tables
+from flou.decide.published import not_for_release, released_beside, released_records, released_tables
 from flou.decide.rule import Rule
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.table.table import Table
@@ -126,7 +126,7 @@ class Policy(Parameters):
                 "records be at risk protects nobody, nor do rules on what is lost"
             )
             reasons.append(Reason(Decision.WITHHOLD, note, note, {}))
-        leaving = [*records, *released_tables(results)]
+        leaving = [*records, *released_tables(results), *released_beside(results)]
         reasons += [Reason(Decision.WITHHOLD, note, public, {}) for note, public in not_for_release(leaving)]
         reasons += inferred(self.rules, results)
         reasons.sort(key=lambda r: -r.decision)

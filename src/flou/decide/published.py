@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import polars as pl
+
 from flou.describe.identifying.scan import Finding, scan_of
 from flou.describe.identifying.scan_table import published_value, scan_table, source_columns
 from flou.describe.microdata import Microdata
@@ -83,6 +85,17 @@ def released_records(results: Sequence[Result | Release]) -> list[Microdata]:
 def released_tables(results: Sequence[Result | Release]) -> list[Table | TableSet]:
     """The tables that would leave."""
     return [data for data in _released(results) if isinstance(data, Table | TableSet)]
+
+
+def released_beside(results: Sequence[Result | Release]) -> list[Microdata | Table | TableSet]:
+    """What would leave beside the data; a text is looked at line by line."""
+    files = [f for data in _released(results) for f in data.kin.files.values() if f.is_public]
+    return [_as_lines(file.data) if file.kind == "text" else file.data for file in files]
+
+
+def _as_lines(text: str) -> Microdata:
+    lines = pl.DataFrame({"text": text.splitlines() or [""]})
+    return Microdata(lines, others=["text"])
 
 
 def _released(results: Sequence[Result | Release]) -> list[Data]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from flou.describe.formulas import GUESSED, escape_formulas
 from flou.describe.microdata import Microdata
@@ -21,8 +22,9 @@ from flou.describe.sink import WRITTEN, Rows, write_file, write_parts
 from flou.describe.sources import database
 from flou.describe.sources.scan import open_source
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.data import data_kind
-from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError
+from flou.engine.errors import DataError, OutputError, ParameterError, SchemaError, listed
 from flou.engine.output import (
     PRIVATE,
     PUBLIC,
@@ -34,12 +36,15 @@ from flou.engine.output import (
     written_whole,
 )
 from flou.engine.release import Release
+from flou.engine.released_file import ReleasedFile
+from flou.engine.values import as_texts
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
     from flou.describe.table.table_set import TableSet
 
 
+@in_words("flou.read")
 def read(
     source: str | PathLike[str],
     *,
@@ -63,10 +68,10 @@ def read(
     """
     chosen = native.require_engine(engine, ParameterError)
     described = _schema(schema, roles)
-    options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
+    options: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
     scan = open_source(source, described, table=table, sheet=sheet, **options)
     frame, files = scan.in_engine(chosen)
-    data = Microdata.from_source(frame, scan.schema, files)
+    data = Microdata.from_source(frame, scan.schema, files, scan.orders)
     if data.n_records == 0:
         raise DataError(f"{_shown(source)!r} has no records.")
     return data
@@ -84,6 +89,7 @@ def _shown(source: object) -> str:
     return database.without_password(str(source)) if database.is_database(source) else str(source)
 
 
+@in_words("flou.write")
 def write(
     data: Microdata | Table | TableSet | Release,
     target: str | PathLike[str],
@@ -105,6 +111,10 @@ def write(
     """
     require_formulas(formulas)
     inner: Any = data.data if isinstance(data, Release) else data
+    if data_kind(inner) == "microdata" and any(file.is_public for file in inner.kin.files.values()):
+        return write_all(
+            inner, target, table=table, rows_per_part=rows_per_part, overwrite=overwrite, formulas=formulas
+        )
     if data_kind(inner) in ("table", "table set") and table is None and rows_per_part is None:
         inner.write(target, overwrite=overwrite, unprotected=unprotected, formulas=formulas)
         return Path(target)
@@ -122,6 +132,48 @@ def write(
     return write_records(
         inner, target, table=table, rows_per_part=rows_per_part, overwrite=overwrite, mode=mode, formulas=formulas
     )
+
+
+def write_all(
+    data: Microdata,
+    target: str | PathLike[str],
+    *,
+    table: str | None,
+    rows_per_part: int | None,
+    overwrite: bool,
+    formulas: Formulas,
+) -> Path:
+    """Write the records and the files beside them that the public may read to a new folder, `data.parquet` first."""
+    folder = checked_path(target, "A folder to write", OutputError)
+    if folder.suffix or table is not None or rows_per_part is not None or overwrite:
+        names = ["data", *(file.name for file in data.kin.files.values() if file.is_public)]
+        raise OutputError(
+            f"This release has several files that belong together: {listed(names)}. Write them to a new folder: "
+            'flou.write(release, "folder").'
+        )
+    mode = PUBLIC if is_protected(data) else PRIVATE
+    with folder_written_whole(folder, mode=mode) as new:
+        write_records(data, new / "data.parquet", mode=mode, formulas=formulas)
+        for file in data.kin.files.values():
+            if file.is_public:
+                write_beside(file, new, ending="parquet", mode=mode, formulas=formulas)
+    return folder
+
+
+def write_beside(file: ReleasedFile, folder: Path, *, ending: str, mode: int, formulas: Formulas) -> Path:
+    """Write a file that a step made beside the data into a folder; tables are CSV files where the data are Parquet."""
+    if file.kind == "text":
+        target = folder / file.name
+        with written_whole(target, mode=mode) as out:
+            out.write(file.data.encode())
+        return target
+    if file.kind == "microdata":
+        target = folder / f"{file.name}.{ending}"
+        write_records(file.data, target, mode=mode, formulas=formulas)
+        return target
+    target = folder / (f"{file.name}.csv" if file.kind == "table" else file.name)
+    file.data.write(target, formulas=formulas)
+    return target
 
 
 def is_protected(data: Microdata) -> bool:
@@ -179,6 +231,8 @@ def _rows(data: Microdata, path: Path | None = None, formulas: Formulas = "plain
     """The rows to write, as the kind of file wants them."""
     published = data.public()
     rows = _unchanged(published)
+    if path is not None and WRITTEN[path.suffix.lower()] in GUESSED:  # where a column has no type
+        rows = (batch.with_columns(map(as_texts, batch.select(cs.duration()))) for batch in rows)
     if path is not None and formulas == "escaped" and WRITTEN[path.suffix.lower()] in GUESSED:
         rows = (escape_formulas(batch, published.schema.declared_modalities) for batch in rows)
     return Rows(rows, published.n_records)

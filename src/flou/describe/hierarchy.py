@@ -8,7 +8,7 @@ child has one parent, and a value it does not cover is an error that lists what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from flou.describe.microdata import Microdata
 
 ROOT = "*"
+#: What to do with records that bear the label of a group.
+OF_GROUPS = (
+    "These are groups of other values there: {groups}. Let the records bear a value below the group, add one for those "
+    "of whom no more is known, or declare the group as not applicable."
+)
 Tree = Mapping[str, Any]
 Band = int | float | Sequence[float]
 Method = Literal["auto", "bands", "prefix", "dates", "frequency"]
@@ -144,11 +149,24 @@ class Hierarchy:
                 missing.append(value)
             out[value] = label
         if missing:
-            raise HierarchyError(
-                f"The hierarchy does not cover {len(missing)} of the values: {listed(missing)}. "
-                "Add them to it, or declare them as not applicable."
-            )
+            raise HierarchyError(self._uncovered(missing))
         return out
+
+    def _uncovered(self, missing: Sequence[object]) -> str:
+        """What to do with values that the hierarchy does not cover; some may stand in it as groups."""
+        said = f"The hierarchy does not cover {len(missing)} of the values: {listed(missing)}."
+        labels = {label for _, above in self.table for label in above}
+        groups = [value for value in missing if text_of(value) in labels]
+        if groups:
+            said += f" {OF_GROUPS.format(groups=listed(groups))}"
+        if len(groups) == len(missing):
+            return said
+        others = "the others" if groups else "them"
+        return f"{said} Add {others} to it, or declare them as not applicable."
+
+    def with_values(self, read: Callable[[str], str]) -> Hierarchy:
+        """The same hierarchy of values that are written otherwise."""
+        return self._of_rows([(read(leaf), *above) for leaf, above in self.table], self.names) if self.table else self
 
     def covers(self, value: object) -> bool:
         """Whether the hierarchy says where a value belongs."""
@@ -233,7 +251,9 @@ class Hierarchy:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) or (isinstance(value, float | Decimal) and value == value // 1)
+    if isinstance(value, Decimal):
+        return value == value.to_integral_value()
+    return isinstance(value, int) or (isinstance(value, float) and value == value // 1)
 
 
 def _walk(tree: object, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

@@ -19,6 +19,7 @@ from flou.describe.mechanism.cell_keys import KEYS, require_uniform
 from flou.describe.microdata import Microdata
 from flou.describe.units import declared_ids
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.errors import DataError, ParameterError, SecretError
 from flou.engine.randomness import keyed_hash
 from flou.engine.secret import Secret
@@ -35,6 +36,7 @@ _ACCIDENT = 1e-4
 _LOOKED_AT = 4_000_000
 
 
+@in_words("flou.record_keys")
 def record_keys(people: Microdata, *, secret: Secret | int | None = None, stored: str | None = None) -> Microdata:
     """The same records with a key each: lasting ones from the role `id` and a secret, or those of a column.
 

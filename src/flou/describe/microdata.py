@@ -22,6 +22,8 @@ from flou.describe.public_schema import shown_schema
 from flou.describe.schema import Schema, given_schema
 from flou.describe.units import published_owners, unit_ids
 from flou.engine import native
+from flou.engine.calls import methods_in_words
+from flou.engine.content import content_of_records
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError, LazyInputError, OutputError, SchemaError
 from flou.engine.keys import KeyTable, count_keys
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from flou.engine.native.source import Source
 
 
+@methods_in_words
 class Microdata:
     """Records and their roles.
 
@@ -60,7 +63,8 @@ class Microdata:
     _cache: dict[Any, Any]
 
     def __init__(self, frame: object, schema: Schema | None = None, **roles: Any) -> None:
-        given, entered = given_schema(schema, roles), native.enter(frame)
+        entered = native.enter(frame)
+        given = given_schema(schema, roles).fitted(entered.frame.collect_schema())
         self._set(entered.with_frame(check_frame(entered.frame, given)), given, Marks())
         self._check_values()
 
@@ -75,11 +79,10 @@ class Microdata:
         raise AttributeError("Microdata is frozen; a protection makes a new one")
 
     @classmethod
-    def from_source(cls, frame: object, schema: Schema, source: Source | None) -> Microdata:
-        """Microdata read from files, which must not change while they are worked on."""
+    def from_source(cls, frame: object, schema: Schema, source: Source | None, orders: Any = ()) -> Microdata:
+        """Microdata read from files, which must not change while they are worked on, and whose types bring orders."""
         made = cls(frame, schema)
-        made._set(replace(made._entered, source=source), schema, Marks())
-        return made
+        return made._with(entered=replace(made._entered, source=source, orders={**made.orders, **dict(orders)}))
 
     def _with(self, **changes: Any) -> Microdata:
         """The same data with some of what they hold changed."""
@@ -158,6 +161,11 @@ class Microdata:
     def is_lazy(self) -> bool:
         """Whether the rows are still in their engine."""
         return native.is_lazy(self.frame)
+
+    @property
+    def content_id(self) -> str:
+        """What these records and their schema are, by content."""
+        return self.remembered("content id", lambda: content_of_records(self))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -242,11 +250,6 @@ class Microdata:
 
         return self.remembered(("keys", tuple(columns)), counted)
 
-    def count_where(self, condition: nw.Expr) -> int:
-        """How many records meet a condition; where it is null it is not met."""
-        met = condition.fill_null(False).cast(nw.Int64).sum().alias("n")
-        return int(self._counted(self.frame.select(met)).item() or 0)
-
     def unit_ids(self) -> NDArray[np.generic]:
         """What randomness hangs on: the role `id`, or for rows in memory their place in an order by content."""
         return unit_ids(self)
@@ -301,12 +304,11 @@ class Microdata:
         """What would be published: without identifiers and internal numbers, rows ordered by their values."""
         if "public" in self._cache:
             return self._cache["public"]  # type: ignore[no-any-return]
-        hidden = [c for c in self.columns if c in self.schema.hidden]
-        shown = [c for c in self.columns if c not in hidden]
+        shown = [c for c in self.columns if c not in self.schema.hidden]
         if not shown:
             raise DataError("Nothing would be published: every column is an identifier or an internal number.")
         frame = self.frame.select(*shown).sort(*shown, nulls_last=True)
-        schema = self.schema.without(hidden)
+        schema = self.schema.without(self.schema.hidden)
         if self.released and not self.is_lazy:  # rows in an engine are read when they are described
             schema = shown_schema(schema, frame)
         made = self._with(entered=replace(self._entered, frame=frame, orders={}), schema=schema, kin=Kin())
@@ -321,9 +323,7 @@ class Microdata:
 
     def shown(self, *, reveal: bool = False, also: Sequence[str] = ()) -> native.Frame:
         """The rows that may be seen, of a release what would be published; `also` adds other columns, for methods."""
-        seen = self.columns
-        if self.released and not reveal:
-            seen = self.public().columns
+        seen = self.public().columns if self.released and not reveal else self.columns
         rows = self.frame.select(*seen, *(c for c in also if c not in seen))
         return rows.sort(*seen, nulls_last=True) if self.released and not reveal else rows
 
@@ -338,11 +338,12 @@ class Microdata:
             "kind": source.native_kind,
             "schema": source.schema,
             "marks": self.marks,
+            "orders": source.orders,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        entered = native.Entered(nw.from_native(state["rows"], eager_only=True), state["kind"])
-        self._set(entered, state["schema"], state["marks"])
+        rows = nw.from_native(state["rows"], eager_only=True)
+        self._set(native.Entered(rows, state["kind"], orders=state["orders"]), state["schema"], state["marks"])
 
     def __repr__(self) -> str:
         size = "rows in their engine" if self.is_lazy else f"{self.n_records:,} records"

@@ -13,9 +13,9 @@ the codes in `undetermined`, may stand for any valid value.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from os import PathLike
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -23,24 +23,18 @@ from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from flou.describe.hierarchy import Hierarchy
 from flou.engine.errors import FlouError, ParameterError, SchemaError, did_you_mean, listed, paragraphs
-from flou.engine.parameters import Names, Parameters, Scalar, as_tuple
-from flou.engine.values import text_of
+from flou.engine.parameters import DeclaredScalar, Names, Parameters, Scalar, as_tuple
+from flou.engine.values import as_written_in, text_of
 
 Role = Literal["identifier", "id", "key", "sensitive", "weight", "household", "stratum", "other", "not_released"]
 ColumnType = Literal["integer", "number", "text", "boolean", "date"]
 
 
 def _as_values(values: object) -> object:
-    """Values as a schema holds them: moments, times of day and spans of time by their canonical texts."""
-    if isinstance(values, str):
-        return values
-    held = as_tuple(values)
-    if not isinstance(held, tuple):
-        return held
-    return tuple(text_of(v) if isinstance(v, dt.datetime | dt.time | dt.timedelta) else v for v in held)
+    return values if isinstance(values, str) else as_tuple(values)
 
 
-Values = Annotated[tuple[Scalar, ...], BeforeValidator(_as_values)]
+Values = Annotated[tuple[DeclaredScalar, ...], BeforeValidator(_as_values)]
 Rule = Mapping[str, Scalar]
 
 
@@ -84,7 +78,7 @@ class Schema(Parameters):
     not_applicable: dict[str, Values] = Field({}, description="codes that are categories of their own")
     undetermined: dict[str, Values] = Field({}, description="codes that mean null")
     modalities: dict[str, Values] = Field({}, description="the values a column can have")
-    incoherent: tuple[dict[str, Scalar], ...] = Field((), description="combinations that cannot exist")
+    incoherent: tuple[dict[str, DeclaredScalar], ...] = Field((), description="combinations that cannot exist")
     hierarchies: dict[str, InstanceOf[Hierarchy]] = Field({}, description="how values are grouped")
     labels: dict[str, Label] = Field({}, description="label of a column, by language")
     value_labels: dict[str, dict[str, Label]] = Field({}, description="label of a value, by language")
@@ -202,6 +196,25 @@ class Schema(Parameters):
     def with_changes(self, **changes: Any) -> Schema:
         """A schema that differs in some fields, checked again."""
         return Schema(**{**{name: getattr(self, name) for name in Schema.model_fields}, **changes})
+
+    def fitted(self, types: Mapping[str, Any]) -> Schema:
+        """The schema of a file with columns of these types: moments are declared by the texts that the file's have."""
+        told = [c for c, t in types.items() if t.is_temporal()]
+        changes: dict[str, Any] = {}
+        for name in ("not_applicable", "undetermined", "modalities"):
+            held = getattr(self, name)
+            changes[name] = {c: tuple(as_written_in(types.get(c), v) for v in values) for c, values in held.items()}
+        changes["value_labels"] = {
+            c: {as_written_in(types.get(c), text): label for text, label in held.items()}
+            for c, held in self.value_labels.items()
+        }
+        changes["incoherent"] = tuple(
+            {c: as_written_in(types.get(c), v) for c, v in r.items()} for r in self.incoherent
+        )
+        changes["hierarchies"] = {
+            c: h.with_values(partial(as_written_in, types[c])) if c in told else h for c, h in self.hierarchies.items()
+        }
+        return self.with_changes(**changes) if told else self
 
     def without(self, columns: Iterable[str]) -> Schema:
         """The schema of a file from which columns were dropped."""

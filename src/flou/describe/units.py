@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from flou.describe.microdata import Microdata
 
 
+def count_where(data: Microdata, condition: nw.Expr) -> int:
+    """How many records meet a condition; where it is null it is not met."""
+    with data.watched():
+        met = condition.fill_null(False).cast(nw.Int64).sum().alias("n")
+        return int(native.collect(data.frame.select(met)).item() or 0)
+
+
 def unit_ids(data: Microdata) -> NDArray[np.generic]:
     """The role `id`, or for rows in memory their place in an order by content."""
     refuse_several_rows(data, "A draw by id")

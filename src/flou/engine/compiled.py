@@ -6,8 +6,6 @@ the sources is as safe as the sources; one that NUMBA_CACHE_DIR or the user's se
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,8 +14,7 @@ from typing import Any
 import numba
 
 from flou.engine.errors import ParameterError
-
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+from flou.engine.private import open_to_others
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -37,28 +34,9 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 @cache
 def require_private(folder: Path) -> None:
     """Refuse a folder that somebody else can write, or put another one in the place of."""
-    if not hasattr(os, "getuid"):  # pragma: no cover - Windows keeps other people out by other means
-        return
-    for place in (folder.resolve(), *folder.resolve().parents):
-        held = place.stat()
-        # in a folder such as /tmp nobody can rename what is another's
-        sticky = held.st_mode & stat.S_ISVTX and place != folder.resolve()
-        if held.st_uid not in (0, os.getuid()) or (held.st_mode & _OTHERS and not sticky and not _is_own_group(held)):
-            raise ParameterError(
-                f"Compiled code is kept in {str(folder)!r}, and others can write {str(place)!r}: they could have Flou "
-                "run code of theirs. Point NUMBA_CACHE_DIR to a folder of your own, made with `mkdir -m 700`."
-            )
-
-
-def _is_own_group(held: os.stat_result) -> bool:
-    """Whether only the group may write, and nobody else is in it: many systems give each user a group of his own."""
-    if held.st_mode & stat.S_IWOTH or held.st_gid != os.getgid():
-        return False
-    import grp
-    import pwd
-
-    try:
-        group, user = grp.getgrgid(held.st_gid), pwd.getpwuid(os.getuid())
-    except KeyError:
-        return False
-    return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+    place = open_to_others(folder)
+    if place is not None:
+        raise ParameterError(
+            f"Compiled code is kept in {str(folder)!r}, and others can write {str(place)!r}: they could have Flou "
+            "run code of theirs. Point NUMBA_CACHE_DIR to a folder of your own, made with `mkdir -m 700`."
+        )

@@ -45,6 +45,8 @@ class Kin:
     ratios: tuple[Any, ...] = ()
     #: By derived column, the values of the plan's input that it carries on.
     derived: Mapping[str, Any] = field(default_factory=dict)
+    #: Files that a step made beside the data, by name.
+    files: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Data(Protocol):
@@ -54,6 +56,9 @@ class Data(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def content_id(self) -> str: ...
 
     @property
     def n_records(self) -> int: ...

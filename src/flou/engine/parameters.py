@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
@@ -24,13 +25,16 @@ from pydantic_core import ErrorDetails
 
 from flou.engine.errors import FlouError, ParameterError, did_you_mean
 from flou.engine.parsing import Unparsable, require_plain
-from flou.engine.values import text_of
+from flou.engine.values import plain_scalar, text_of
 
 #: What is shown in the place of a parameter that is not told.
 HIDDEN = "hidden"
 
 #: One value of a variable as a plan or schema can write it; null never is one.
 Scalar = bool | int | float | str | dt.date
+
+#: The same where it says what a column can hold: moments, spans of time and long decimals by their texts.
+DeclaredScalar = Annotated[Scalar, BeforeValidator(plain_scalar)]
 
 
 def as_tuple(value: object) -> object:
@@ -46,7 +50,7 @@ def _items(value: object) -> object:
         raise ValueError(f"{value!r} should be a table of names and values, such as {{age = 2}}.")
     if not isinstance(value, Mapping):
         return value  # pairs that were checked before
-    wrong = [k for k in value if not isinstance(k, bool | int | float | str | dt.date)]
+    wrong = [k for k in value if not isinstance(k, Scalar | dt.time | dt.timedelta | Decimal)]
     texts = [text_of(k) for k in value]
     if wrong or len(set(texts)) < len(texts) or not texts:
         raise ValueError(f"a mapping names each value once, and at least one, never null; given {dict(value)!r}.")
@@ -57,6 +61,14 @@ def _fits_64_bits(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 2**63:
         raise ValueError(f"{value!r} is too large a number: 64 bits hold less than 9.2e18.")
     return value
+
+
+def _number_in_full(value: Any) -> Any:
+    """A decimal as the number that it is; one of more digits would be another number."""
+    number = plain_scalar(value) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal) and isinstance(number, str):
+        raise ValueError(f"{number} has more digits than a number has (15): give it as a text, or round it first.")
+    return number
 
 
 def _plain_dict(value: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
@@ -83,7 +95,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 #: A mapping of scalars, stored as a tuple of pairs so that methods stay hashable.
 Pairs = Annotated[
-    tuple[tuple[str, Annotated[Scalar, AfterValidator(_fits_64_bits)]], ...],
+    tuple[tuple[str, Annotated[Scalar, BeforeValidator(_number_in_full), AfterValidator(_fits_64_bits)]], ...],
     BeforeValidator(_items),
     PlainSerializer(_plain_dict),
     WithJsonSchema({"type": "object"}),
@@ -130,7 +142,7 @@ def _plain_lists(value: tuple[tuple[str, tuple[Any, ...]], ...]) -> dict[str, li
 
 #: For each of some columns a list of values, stored as a tuple of pairs.
 Lists = Annotated[
-    tuple[tuple[str, tuple[Scalar, ...]], ...],
+    tuple[tuple[str, tuple[DeclaredScalar, ...]], ...],
     BeforeValidator(_listed_values),
     AfterValidator(_each_once),
     PlainSerializer(_plain_lists),

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from flou.engine import toml
 from flou.engine.attack import Attack
+from flou.engine.checkpoints import Checkpoints
 from flou.engine.data import data_kind
 from flou.engine.database_uri import has_password, is_database
 from flou.engine.errors import FlouError, PlanError, did_you_mean
@@ -162,27 +163,24 @@ class Plan:
         progress: Progress | None = None,
         series: str | None = None,
         period: str | None = None,
+        kept: Checkpoints | None = None,
     ) -> Release:
         """Carry the steps out in order and prove every guarantee on what is released.
 
         With tables, steps on records come first; the release is then the `Table`, or the `TableSet` of several.
-        `series` and `period` take the place of those in `[release]`.
+        `series` and `period` take the place of those in `[release]`; `kept` keeps what each step gave.
         """
-        which = replace(
-            self.release,
-            series=self.release.series if series is None else series,
-            period=self.release.period if period is None else period,
-        )
+        given: dict[str, Any] = {n: held for n, held in (("series", series), ("period", period)) if held is not None}
+        which = replace(self.release, **given)
         if progress is not None and not callable(progress):
             raise PlanError(f"progress= takes a function of (stage, done, total), not {progress!r}.")
         with listening(progress), within(self.folder):
-            former = self.former()
-            if self.tables:
-                keys = self.record_keys
-                return carry_out_tables(self.steps, self.tables, keys, data, Secret.of(secret), which, former)
+            former, key, tables = self.former(), Secret.of(secret), self.tables
+            if tables:
+                return carry_out_tables(self.steps, tables, self.record_keys, data, key, which, former, kept)
             if data_kind(data.data if isinstance(data, Release) else data) == "microdata":
                 require_tables(self)
-            return carry_out(tuple(self.steps), data, Secret.of(secret), which, former)
+            return carry_out(tuple(self.steps), data, key, which, former, kept)
 
     def former(self) -> FormerRelease | None:
         """The release before this one, where the plan names its folder."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from flou.engine import registry, toml
 from flou.engine.method import Method
+from flou.engine.method_facts import facts_of, summary_of
 from flou.engine.native import ENGINES
 from flou.engine.plan import FORMATS
-from flou.engine.protection import Protection
 from flou.engine.registry import Stage
 from flou.engine.words import LANGUAGES
 
@@ -124,21 +124,3 @@ def method_schema(method: type[Method]) -> dict[str, Any]:
     if "$defs" in schema:
         described["$defs"] = schema["$defs"]
     return described
-
-
-def facts_of(method: type[Method]) -> dict[str, Any]:
-    """What a method says of itself: editors and forms choose by it."""
-    return {
-        "data": list(method.takes),
-        **({"perturbative": method.perturbative} if issubclass(method, Protection) else {}),
-        "audience": "public" if registry.speaks_publicly(method) else "internal",
-        "requires": list(method.requires),
-        "uses": list(method.uses),
-        "answers": {variant: dict(answers) for variant, answers in method.answers_by.items()},
-        "reference": method.reference,
-    }
-
-
-def summary_of(method: type[Method]) -> str:
-    """The first sentence of a method's docstring."""
-    return " ".join((method.__doc__ or "").strip().split("\n\n")[0].split())

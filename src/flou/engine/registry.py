@@ -62,6 +62,11 @@ def find(stage: Stage, name: str) -> type[Method]:
     return found
 
 
+def packages() -> frozenset[str]:
+    """Flou, and the packages that have methods for it."""
+    return frozenset(place.partition(":")[0].partition(".")[0] for stage in STAGES for place in _listed(stage).values())
+
+
 def speaks_publicly(method: type) -> bool:
     """Whether a class says of itself that the public may read of it; what it inherits says nothing of its own."""
     return vars(method).get("audience") == "public"

@@ -10,11 +10,13 @@ import polars as pl
 
 from flou.engine import native
 from flou.engine.comparison import ComparisonResult
+from flou.engine.content import is_same
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError
 from flou.engine.figure import FigureValue
 from flou.engine.guarantee import Guarantee, Proof
 from flou.engine.note import Note
+from flou.engine.released_file import ReleasedFile
 from flou.engine.result import Result
 from flou.engine.secret import Origin
 
@@ -48,6 +50,8 @@ class Outcome:
     details: Mapping[str, Any] = field(default_factory=dict)
     #: What the next release of a series needs to draw alike, as plain values: scales, matrices. For the office alone.
     reusable: Mapping[str, Any] = field(default_factory=dict)
+    #: Files that are released beside the data; the public reads those that say so, of a method that says so.
+    files: tuple[ReleasedFile, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +111,14 @@ class Release:
     trail: Trail
 
     @property
+    def files(self) -> Mapping[str, ReleasedFile]:
+        """Every file by its name: the data, or each of the tables, and those that a step made beside them."""
+        kind, data = data_kind(self.data), self.data
+        tables = data.tables if kind == "table set" else (data,) if kind == "table" else ()
+        named = [(table.name or "table", table) for table in tables] or [("data", data)]
+        return {**{name: ReleasedFile(name, held, "public") for name, held in named}, **data.kin.files}
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """Each step as it was carried out."""
         return self.trail.steps
@@ -150,7 +162,8 @@ class Release:
     def parts(self) -> tuple[Any, ...]:
         """All data whose measures speak of it: what is released, the frame of a sample, the records behind tables."""
         kin = self.data.kin
-        found = (self.data, kin.frame, kin.records, None if kin.records is None else kin.records.kin.frame)
+        beside = (file.data for file in kin.files.values())
+        found = (self.data, kin.frame, kin.records, None if kin.records is None else kin.records.kin.frame, *beside)
         return tuple(part for part in found if part is not None)
 
     def is_strange(self, result: Result) -> bool:
@@ -158,7 +171,7 @@ class Release:
         measured = getattr(result, "data", None)
         if result.measured_on == "original" and not isinstance(result, ComparisonResult):
             return False
-        return measured is not None and all(measured is not part for part in self.parts)
+        return measured is not None and not any(is_same(measured, part) for part in self.parts)
 
     def __reduce__(self) -> NoReturn:
         raise DataError("A release holds checks that cannot leave the process: pickle its .data, or write it.")
@@ -171,5 +184,6 @@ class Release:
         unit = "records" if data_kind(self.data) == "microdata" else "cells"
         lines = [f"Release of {self.data.n_records:,} {unit} after {len(self.steps)} steps"]
         lines += [f"  {step!r}" for step in self.steps]
+        lines += [f"  Beside it: {file!r}" for file in self.data.kin.files.values()]
         lines += [f"  Guaranteed: {proof}" for proof in self.guarantees]
         return "\n".join(lines)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from flou.engine import native
 from flou.engine.charts import Look
+from flou.engine.content import content_of
 from flou.engine.errors import LazyInputError
 from flou.engine.figure import Figure, Figures
 from flou.engine.note import Note
@@ -105,6 +106,12 @@ class Result:
         if name != "value" and name not in self.figures:
             raise KeyError(name)
         return self.headline if name == "value" else self.figures.of(name)
+
+    @property
+    def content_id(self) -> str:
+        """What the result says, and of which data, by content."""
+        data = getattr(self, "data", None)
+        return content_of({"says": self.to_dict(), "of": None if data is None else data.content_id})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the per-record and per-key detail, as plain values."""
@@ -237,6 +244,10 @@ class RiskResult(Result):
                 f"The result of {self.method} on a release goes by numbers that are never published, so it cannot be "
                 "pickled. Keep .to_dict(), or .units."
             )
+        return self.stored_state()
+
+    def stored_state(self) -> dict[str, Any]:
+        """What the office may keep: the same, with numbers that are never published."""
         computed = ("units", "flagged", "_key_of_rows", "by_key", "_by_key")
         state = {name: held for name, held in self.__dict__.items() if name not in computed}
         # what makes it may hold the key space, which names values that no released record shows

@@ -11,16 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 from flou.engine import native
+from flou.engine.checkpoints import Checkpoints, latest
 from flou.engine.data import data_kind
 from flou.engine.errors import DataError, PlanError, SecretError
 from flou.engine.former import FormerRelease
-from flou.engine.guarantee import Proof
 from flou.engine.method import Method
 from flou.engine.protection import Protection
 from flou.engine.release import Release, Trail
+from flou.engine.released_file import require_alone
 from flou.engine.secret import Secret
 from flou.engine.series import NO_SERIES, Series
-from flou.engine.steps import carry_out
+from flou.engine.steps import carry_on, carry_out
 from flou.engine.tabulation import RecordKeys, Tabulation
 
 
@@ -50,6 +51,7 @@ def carry_out_tables(
     secret: Secret,
     series: Series = NO_SERIES,
     former: FormerRelease | None = None,
+    kept: Checkpoints | None = None,
 ) -> Release:
     """Protect records, make tables of them, protect the tables."""
     current = data.data if isinstance(data, Release) else data
@@ -68,7 +70,11 @@ def carry_out_tables(
             "Record keys are made from a secret, and noise that another secret draws anew next time could be averaged "
             "away. Make one that lasts, flou secret office.secret, and name it: [secrets] file, --secret or secret=."
         )
-    records = carry_out(on_records, current, secret, series, former).data if on_records else current
+    found = latest(kept, len(on_records), len(steps))
+    if found is not None:
+        return carry_on(on_tables, found, len(on_records), secret, series, former, kept)
+    records = carry_out(on_records, current, secret, series, former, kept).data if on_records else current
+    require_alone(records.kin.files, "[[tabulate]]")
     trail = records.trail or Trail(secret_origin=secret.origin)
     with native.engine_errors():
         made = records.tabulated(
@@ -76,8 +82,8 @@ def carry_out_tables(
             secret=secret if keyed and keys is None else None,
             stored=None if keys is None else keys.stored,
         )
-    behind = tuple(Proof(proof.promise, proof.guarantee.of_records()) for proof in trail.guarantees)
+    behind = tuple(replace(proof, guarantee=proof.guarantee.of_records()) for proof in trail.guarantees)
     made = made.with_kin(records=records).with_trail(
         replace(trail, guarantees=behind, keyed=trail.keyed or (keyed and keys is None))
     )
-    return carry_out(on_tables, made, secret, series, former)
+    return carry_out(on_tables, made, secret, series, former, kept)

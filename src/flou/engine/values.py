@@ -24,13 +24,57 @@ def text_of(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if isinstance(value, dt.datetime) and value.time() == dt.time() and value.tzinfo is None:
-        return value.date().isoformat()
+    if isinstance(value, dt.datetime):
+        if value.tzinfo is not None:
+            return value.astimezone(dt.UTC).isoformat()  # one instant, whatever zone it is told in
+        return value.date().isoformat() if value.time() == dt.time() else value.isoformat()
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, Decimal):
-        return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
+        text = f"{value:f}"  # in full: what Python computes from a decimal has 28 digits
+        return (text.rstrip("0").rstrip(".") if "." in text else text) if value else "0"
     return str(value)
+
+
+def exact_number(value: object) -> Decimal | None:
+    """A number to its last digit, of any type or as text; None for what is none."""
+    try:
+        number = Decimal(text_of(value).strip())
+    except ArithmeticError:
+        return None
+    return None if number.is_nan() else number
+
+
+def plain_scalar(value: object) -> object:
+    """A value as schemas and plans write it: moments and spans of time by their texts, decimals by a number.
+
+    A decimal of more digits than a number has is its text, to the last digit.
+    """
+    if isinstance(value, dt.datetime | dt.time | dt.timedelta):
+        return text_of(value)
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return value
+    for number in (float(value), int(value)):
+        if text_of(number) == text_of(value) and abs(number) < 2**63:
+            return number
+    return text_of(value)
+
+
+def as_written_in(dtype: Any, value: Any) -> Any:
+    """A declared value of a column of dates or times by its canonical text; others as they are."""
+    if not isinstance(value, str) or dtype is None or not dtype.is_temporal():
+        return value
+    with suppress(ValueError):
+        return text_of(_typed(dtype, value))
+    return value
+
+
+def instant_text(text: str) -> str:
+    """The canonical text of a moment that is told with its distance from UTC; any other text as it is."""
+    if re.fullmatch(r"\d{4}-\d\d-\d\dT.*[+-]\d\d:?\d\d", text):
+        with suppress(ValueError):
+            return text_of(dt.datetime.fromisoformat(text))
+    return text
 
 
 def whole_number(text: str) -> int | None:
@@ -130,7 +174,10 @@ def _typed(dtype: Any, text: str) -> Any:
     if name == "Decimal":
         return Decimal(text)
     if dtype.is_integer():
-        return int(float(text)) if float(text).is_integer() else _no_value(text)
+        number = exact_number(text)
+        if number is None or abs(number) >= 2**63 or number != int(number):
+            _no_value(text)
+        return int(number)
     return float(text) if dtype.is_numeric() else text
 
 
@@ -145,6 +192,13 @@ def _duration(text: str) -> dt.timedelta:
 
 def _no_value(text: str) -> NoReturn:
     raise ValueError(text)
+
+
+def as_texts(series: pl.Series) -> pl.Series:
+    """A column's values by their canonical texts; null stays null."""
+    values = distinct(series)
+    texts = pl.Series(map(text_of, values), dtype=pl.String)
+    return series if series.dtype == pl.String else series.replace_strict(values, texts, default=None)
 
 
 def distinct(series: pl.Series) -> list[object]:

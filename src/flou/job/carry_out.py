@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from flou.decide.inferred import inferred
 from flou.decide.policy import Policy
 from flou.decide.verdict import Decision, Reason, Verdict
 from flou.describe.formulas import GUESSED
@@ -27,7 +26,11 @@ from flou.engine.secret import Secret
 from flou.engine.steps import carry_out as protect_steps
 from flou.engine.table_steps import works_on_tables
 from flou.engine.values import settings_text
+from flou.job import findings
 from flou.job.source import find_secret, plan_data, plan_population
+from flou.job.store import inputs
+from flou.job.store.keeper import BEFORE, Keeper, KeepsNothing
+from flou.job.store.open import open_store, require_resumable
 from flou.job.tables import Stages, measure_tables, require_file_names
 from flou.reporting.document import Report
 from flou.risk.micro.senses import SensesResult, count_ways
@@ -61,6 +64,8 @@ class Done:
     former: FormerRelease | None
     #: (stage, seconds), for the log alone.
     timings: tuple[tuple[str, float], ...]
+    #: Who has kept what for another run to go on from.
+    keeper: Keeper = field(default_factory=KeepsNothing)
 
     @cached_property
     def report(self) -> Report:
@@ -98,8 +103,13 @@ def carry_out(
     secret: str | None = None,
     since: str | None = None,
     progress: Progress | None = None,
+    keep: bool = False,
+    resume: bool = False,
 ) -> Done:
-    """Run every section of a plan; nothing is written. `since`: a former run's folder, to compare the file with."""
+    """Run every section of a plan; nothing is written. `since`: a former run's folder, to compare the file with.
+
+    `keep` keeps steps and results as they come, and `resume` goes on from what an earlier run has kept.
+    """
     running = plan
     if since is not None:
         running = replace(
@@ -115,40 +125,55 @@ def carry_out(
         _require_population(plan)
         require_file_names(plan)
         key = find_secret(secret, plan)
+        if resume:
+            require_resumable(key)
         tell("read", 0, 1)
+        seen = inputs.seen(plan) if keep else {}
         original = plan_data(plan, engine)
         _require_recodable(plan, original.schema.keys)
         _require_compared(plan, original)
         profile = Profile.of(original)
         clock.lap("read")
         population = plan_population(plan, original.schema, engine)
-        measured = _measured(plan, original, None, population, "before")
+        keeper: Keeper = KeepsNothing()
+        if keep:
+            parameters = running.former()
+            keeper = open_store(running, key, original, population, parameters, resume=resume, seen=seen)
+        keeper.knows(population=population)
+        measured = findings.measure(plan, original, None, population, BEFORE, keeper)
         clock.lap("measure before")
-        release = running.protect(original, secret=key)
+        release = running.protect(original, secret=key, kept=keeper.checkpoints)
         clock.lap("protect")
         public = _as_released(plan, population)
         stages = Stages.of(plan, original, release)
         frame = stages.frame
-        sampled_from = _measured(plan, frame, original, public, "of the frame") if frame is not None else []
-        after = _measured(plan, stages.records, original, public, "after") if stages.records is not None else []
-        of_tables = measure_tables(plan, stages)
+        keeper.knows(release=release.data, frame=frame, behind=stages.counted, made=stages.made, public=public)
+        sampled_from = (
+            findings.measure(plan, frame, original, public, "of the frame", keeper) if frame is not None else []
+        )
+        after = (
+            findings.measure(plan, stages.records, original, public, "after", keeper)
+            if stages.records is not None
+            else []
+        )
+        of_tables = measure_tables(plan, stages, keeper)
         clock.lap("measure after")
-        attacks = [a.run(after, truth=truth, secret=key) for a in plan.attacks for truth, after in stages.of_method(a)]
+        attacks = findings.attack(plan, stages, key, keeper)
         clock.lap("attack")
-        comparisons = [c.compare(*pair) for c in plan.comparisons for pair in stages.of_method(c)]
+        comparisons = findings.compare(plan, stages, keeper)
         clock.lap("compare")
         results = (*measured, *sampled_from, *after, *of_tables, *attacks, *comparisons)
         senses = count_ways(results, original, release)
         clock.lap("ways of counting")
-        tuple(
-            inferred(policy.rules if policy else (), (*results, release))
-        )  # remembered for the verdict and the report
+        findings.look_for_inferable(policy.rules if policy else (), (*results, release), keeper)
         clock.lap("inferable")
         verdict = policy.judge(*results, release) if policy else _no_policy()
         changed = profile.changes_since(former) if former is not None else None
         kept = running.former()
         timings = tuple(clock.timings)
-        return Done(plan, original, release, results, senses, verdict, policy, key, profile, changed, kept, timings)
+        return Done(
+            plan, original, release, results, senses, verdict, policy, key, profile, changed, kept, timings, keeper
+        )
 
 
 def _require_measured(policy: Policy, plan: Plan) -> None:
@@ -210,22 +235,6 @@ def _as_released(plan: Plan, population: Microdata | None) -> Microdata | None:
     steps = tuple(s for s in plan.steps if not works_on_tables(s) and s.recodes in population.columns)
     recoded: Microdata = protect_steps(steps, population, Secret.generate()).data
     return recoded
-
-
-def _measured(
-    plan: Plan, data: Microdata | Release, original: Microdata | None, population: Microdata | None, when: str
-) -> list[Result]:
-    """What the plan measures on records, each against what it compares with; the original has nothing to compare."""
-    out: list[Result] = []
-    planned = [m for m in plan.measures if not (plan.tables and works_on_tables(m))]
-    for i, measure in enumerate(planned):
-        tell(f"measure {when}: {measure.name()}", i, len(planned))
-        against = {"original": original, "population": population, None: None}[measure.compares_with]
-        if against is None and measure.needs_against and measure.compares_with == "original":
-            continue
-        # what is compared before and after counts nulls in the same sense
-        out.append(measure.measure(data, against=against, as_release=True))
-    return out
 
 
 def _no_policy() -> Verdict:

@@ -17,14 +17,15 @@ import polars as pl
 
 from flou._version import __version__
 from flou.decide.verdict import Decision
-from flou.describe.files import write_records
+from flou.describe.files import write_beside, write_records
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine.errors import OutputError
 from flou.engine.former import parameters_of
 from flou.engine.native import first_line
-from flou.engine.output import PUBLIC, written_whole
+from flou.engine.output import PRIVATE, PUBLIC, written_whole
 from flou.engine.progress import Progress, listening, tell
+from flou.engine.released_file import ReleasedFile
 from flou.job.carry_out import Done
 from flou.job.run_files import LOG, MANIFEST, PARAMETERS, PROFILE
 from flou.job.target import claimed
@@ -51,6 +52,9 @@ def fill(done: Done, folder: Path, *, replace: bool = False) -> None:
 def _fill(done: Done, folder: Path) -> None:
     internal = folder / "internal"
     internal.mkdir(mode=0o700)  # for the office alone
+    for file in done.release.data.kin.files.values():
+        if not file.is_public:
+            write_beside(file, internal, ending=done.plan.file_format, mode=PRIVATE, formulas=done.plan.output.formulas)
     languages = done.plan.output.languages
     withheld = done.verdict.decision is Decision.WITHHOLD
     n_pages = len(languages) * (1 if withheld else 2)
@@ -81,11 +85,16 @@ def _write_release(done: Done, public: Path) -> None:
     else:
         target = public / f"data.{done.plan.file_format}"
         write_records(data, target, rows_per_part=output.rows_per_part, mode=PUBLIC, formulas=output.formulas)
+        for file in data.kin.files.values():
+            if file.is_public:
+                write_beside(file, public, ending=done.plan.file_format, mode=PUBLIC, formulas=output.formulas)
 
 
 def _fill_table(done: Done, *, replace: bool) -> None:
     """Write the table that the plan names; only of a release that nobody needs to look at any more."""
     output = done.plan.output
+    if output.database is not None and done.release.data.kin.files:
+        raise OutputError("[output] database holds one table, and this release has several files: leave it out.")
     if output.database is not None and done.verdict.decision is Decision.RELEASE:
         write_records(done.release.data, output.database, table=output.table, overwrite=replace, mode=PUBLIC)
 
@@ -105,11 +114,18 @@ def _manifest(done: Done, folder: Path) -> dict[str, object]:
              f"{s.unit}_after": s.n_records_after, "figures": dict(s.figures)}
             for s in done.release.steps
         ],
+        "files": [_listed(file) for file in done.release.files.values()],
         "guarantees": [str(g) for g in done.release.guarantees],
         "policy": None if done.policy is None else done.policy.model_dump(mode="json"),
         "verdict": done.verdict.to_dict(),
         "public": {p.relative_to(folder / "public").as_posix(): _sha256(p) for p in public},
     }  # fmt: skip
+
+
+def _listed(file: ReleasedFile) -> dict[str, object]:
+    """What a file of the release is."""
+    columns = [] if file.kind == "text" else list(file.data.public().columns)
+    return {"name": file.name, "kind": file.kind, "audience": file.audience, "columns": columns}
 
 
 def _drawn_by_system(done: Done) -> bool:
@@ -143,6 +159,7 @@ def _matching(pattern: Path) -> list[Path]:
 def _log(done: Done) -> str:
     """Times and dates stand here alone, so that everything else can be compared byte for byte."""
     lines = [f"{datetime.now(UTC).isoformat(timespec='seconds')} Flou {__version__}: {done.verdict.decision.name}"]
+    lines += filter(None, [done.keeper.continues, *done.keeper.lines])
     lines += [f"{seconds:9.3f} s  {stage}" for stage, seconds in done.timings]
     lines += [f"{s.seconds:9.3f} s  step {s.number}: {s.method.name()}" for s in done.release.steps]
     return "\n".join(lines) + "\n"

@@ -18,6 +18,17 @@ def not_ours(out: Path) -> list[str]:
     try:
         manifest = parsed_json((out / "internal" / MANIFEST).read_text(encoding="utf-8"))
         public = {Path("public") / name for name in manifest["public"] if manifest["flou"] and manifest["verdict"]}
+        beside = {
+            file["name"].partition(".")[0] for file in manifest.get("files", ()) if file["audience"] == "internal"
+        }
     except (OSError, ValueError, KeyError, TypeError):
         return sorted(map(str, files)) or [out.name]
-    return sorted(str(p) for p in files - public if p.parent != Path("internal") or not _INTERNAL.fullmatch(p.name))
+    return sorted(str(p) for p in files - public if not _is_internal(p, beside))
+
+
+def _is_internal(path: Path, beside: set[str]) -> bool:
+    """Whether a run wrote a file into its internal folder; `beside` are those that a step made beside the data."""
+    if path.parts[0] != "internal" or len(path.parts) < 2:
+        return False
+    own = len(path.parts) == 2 and _INTERNAL.fullmatch(path.name) is not None
+    return own or path.parts[1].partition(".")[0] in beside

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from flou.describe.microdata import Microdata
@@ -21,6 +22,7 @@ from flou.engine.progress import tell
 from flou.engine.release import Release
 from flou.engine.result import Result
 from flou.engine.table_steps import works_on_tables
+from flou.job.store.keeper import Keeper
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,14 @@ class Stages:
             yield self.original, self.records
 
 
-def measure_tables(plan: Plan, stages: Stages) -> list[Result]:
+def measure_tables(plan: Plan, stages: Stages, keeper: Keeper) -> list[Result]:
     """The measures of tables, before and after."""
     planned = [m for m in plan.measures if works_on_tables(m)] if stages.tables is not None else []
     found: list[Result] = []
     for when, data in (("before", stages.made), ("after", stages.tables)):
         for i, measure in enumerate(planned):
             tell(f"measure tables {when}: {measure.name()}", i, len(planned))
-            found.append(measure.measure(data))
+            found.append(keeper.result(f"tables {when}", measure, partial(measure.measure, data)))
     return found
 
 

@@ -20,6 +20,7 @@ from flou.decide.verdict import Decision, Verdict
 from flou.describe.microdata import Microdata
 from flou.describe.table import drawn
 from flou.engine.comparison import ComparisonResult
+from flou.engine.content import is_same
 from flou.engine.errors import OutputError, ParameterError
 from flou.engine.note import Note
 from flou.engine.output import PRIVATE, PUBLIC, checked_path, require_new, written_whole
@@ -65,7 +66,11 @@ class Report:
             raise ParameterError("results= holds the comparison of another release: compare this one.")
         if not isinstance(title, str | Mapping):
             raise ParameterError(f"title= is a text, or one a language; given {title!r}.")
-        if isinstance(verdict, Verdict) and verdict.judged and all(d is not release.data for d in verdict.judged):
+        if (
+            isinstance(verdict, Verdict)
+            and verdict.judged
+            and not any(is_same(d, release.data) for d in verdict.judged)
+        ):
             raise ParameterError("verdict= was given on another release: judge this one.")
         if verdict is not None and not isinstance(verdict, Verdict):
             raise ParameterError(f"verdict= takes what Policy.judge gives, not {type(verdict).__name__}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -164,7 +165,7 @@ def test_the_mechanism_says_what_is_possible_and_has_no_chances() -> None:
     mechanism = controlled(table, 5).data.mechanism
     low, high = mechanism.support([0, 5, 7])
     assert (low.tolist(), high.tolist()) == ([0, 1, 0], [4, 9, -1])
-    with pytest.raises(DataError, match="no mechanism of single cells"):
+    with pytest.raises(DataError, match="no chance belongs to a single one"):
         flou.risk.CountInference(s=3).measure(controlled(table, 5))
     frame = pl.DataFrame({"a": ["x", "y", "z", "Total"], "count": [5, None, 0, 10]})
     seen = flou.Table.from_published(frame, ["a"], mechanism=mechanism)
@@ -189,3 +190,15 @@ def test_a_plan_of_format_1_that_repairs_is_rounded_under_control(tmp_path: Path
     assert 'is additive = "controlled"' in migrate(path)[0]
     assert flou.Plan.load(path) == old
     assert 'additive = "controlled"' in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "measure", [flou.risk.CountInference(3), flou.risk.ZeroInference(), flou.risk.DifferenceInference(3)]
+)
+def test_measures_of_chances_say_that_the_cells_were_rounded_together(measure: Any) -> None:
+    table = flou.datasets.census(300, rng=1).tabulate(["gender", "marital"])
+    release = flou.protect.Rounding(3, additive="controlled").protect(table)
+    with pytest.raises(DataError, match=r"of all cells together, .* For chances publish with RandomRounding"):
+        measure.measure(release)
+    advised = flou.protect.RandomRounding(3).protect(table, secret=flou.Secret.from_seed(1))
+    assert measure.measure(advised).value is not None

@@ -313,9 +313,9 @@ def test_measures_and_comparisons_of_tables_work(method: flou.protect.NoisyCount
     assert flou.risk.ZeroInference().measure(release).value < 1
     assert 0 <= flou.risk.DifferenceInference(3).measure(release).value < 1
     within = flou.utility.WithinDistance(2).compare(data, release)
-    assert within.value == pytest.approx(within.figure("expected"), abs=0.1)
+    assert within.value == pytest.approx(within.figures["expected"], abs=0.1)
     mean = flou.utility.MeanDeviation().compare(data, release)
-    assert mean.value == pytest.approx(mean.figure("expected"), rel=0.25)
+    assert mean.value == pytest.approx(mean.figures["expected"], rel=0.25)
     table = release.data["table 2"]
     women = table.ratio(of={"gender": "female"})
     assert women.low <= women.value <= women.high

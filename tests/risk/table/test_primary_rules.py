@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -296,10 +296,14 @@ def test_shares_of_value_leave_margins_out() -> None:
     assert "value_share" not in R.Threshold(2).measure(flou.Microdata(frame).tabulate(["a"])).figures
 
 
+def orders_of(x: Sequence[float]) -> set[tuple[float, ...]]:
+    """The ways in which contributions can stand by size, whichever of equal sizes come first."""
+    return {tuple(order) for order in permutations(x) if [abs(v) for v in order] == sorted(map(abs, x), reverse=True)}
+
+
 def least_rest(x: Sequence[float], n: int) -> float:
     """What the others give beside the first n, whichever of equal sizes come first."""
-    orders = {tuple(order) for order in permutations(x) if [abs(v) for v in order] == sorted(map(abs, x), reverse=True)}
-    return min(abs(sum(x) - sum(order[:n])) for order in orders)
+    return min(abs(sum(x) - sum(order[:n])) for order in orders_of(x))
 
 
 @examples(150)
@@ -327,3 +331,56 @@ def test_a_tie_of_a_gain_and_a_loss() -> None:
     """Of 5, -5 and -1 whoever lost 5 sees the total of -1 within 4, whoever gained it within 6."""
     assert level(R.Dominance(n=1, k=55), amounts([5.0, -5.0, -1.0]))[0]
     assert not level(R.Dominance(n=1, k=56), amounts([5.0, -5.0, -1.0]))[0]
+
+
+def cells_of(contributors: Sequence[Sequence[float]], **options: Any) -> flou.Table:
+    """A table with one cell for each list of contributions."""
+    frame = pl.DataFrame([(i, v) for i, x in enumerate(contributors) for v in x], schema=["a", "x"], orient="row")
+    return flou.Microdata(frame).tabulate(["a"], value="x", margins=False, **options)
+
+
+#: Gains and losses of one size, before smaller ones.
+TIES = [
+    [*[3.0] * gains, *[-3.0] * losses, *others]
+    for gains, losses in product(range(6), repeat=2)
+    for others in ([], [-1.0], [1.0], [2.0, -1.0])
+    if gains + losses
+]
+TIE_RULES = [R.PPercent(60), R.PQ(p=15, q=50), R.Dominance(n=1, k=60), R.Dominance(n=2, k=80), R.Dominance(n=3, k=80)]
+
+
+@pytest.mark.parametrize("larger", [[], [7.0], [-5.0, 4.0]], ids=str)
+@pytest.mark.parametrize("rule", TIE_RULES, ids=lambda r: r.label)
+def test_contributions_that_are_not_kept_never_free_a_cell(rule: PrimaryRule, larger: list[float]) -> None:
+    cells = [[*larger, *x] for x in TIES]
+    all_kept = rule.sensitive(cells_of(cells, largest=15))
+    for largest in (3, 4, 5):
+        few = rule.sensitive(cells_of(cells, largest=largest))
+        freed = all_kept.cells & ~few.cells
+        assert [x for x, free in zip(cells, freed, strict=True) if free] == []
+
+
+@pytest.mark.parametrize("larger", [[], [4.0]], ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_unseen_contributions_are_tried_with_every_sign(larger: list[float], n: int) -> None:
+    """The least rest over all assignments of signs to those that are not kept, of which some are as large."""
+    for x in TIES:
+        held = sorted([*larger, *x], key=lambda v: (-abs(v), -v))
+        kept, hidden = held[:3], len(held) - 3
+        if hidden <= 0 or abs(kept[-1]) < 3:
+            continue
+        found = fill_from_top(np.array([sum(held)]), np.array([kept]), None, n, np.array([hidden]))
+        unseen = [[s * 3.0 for s in signs] for k in range(min(hidden, n) + 1) for signs in product((1, -1), repeat=k)]
+        least = min(abs(sum(held) - sum(order[:n])) for more in unseen for order in orders_of([*kept, *more]))
+        assert found.rest[0] == least, (held, n)
+
+
+def test_copies_of_a_weighted_contributor_take_turns_with_others_of_its_size() -> None:
+    weighted = pl.DataFrame({"a": ["c"] * 4, "x": [3.0, 3.0, -3.0, 0.5], "w": [2, 1, 3, 1]})
+    apart = weighted.select(pl.all().repeat_by("w").explode())
+    for rule in TIE_RULES:
+        by_weight, by_record = (
+            flou.Microdata(frame).tabulate(["a"], value="x", margins=False, largest=7, weight=weight)
+            for frame, weight in ((weighted, "w"), (apart.select("a", "x"), None))
+        )
+        assert level(rule, by_weight) == level(rule, by_record)

@@ -13,14 +13,16 @@ reconstruction does, nor does it use what the intruder knows of people; it says 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
+from flou.attack.results.rates import RatesResult
+from flou.attack.results.shares_chart import BESIDE, FOUND, Bars
 from flou.attack.table.answers import Published, gather_answers
-from flou.attack.table.averaging_result import AveragingResult
 from flou.attack.table.guises import Grouping
 from flou.attack.table.true_cells import (
     TrueCells,
@@ -34,19 +36,59 @@ from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.engine import native
-from flou.engine.attack import Attack, wilson
+from flou.engine.attack import Attack, Judge, Rate, kept, lift_over
+from flou.engine.charts import Look
+from flou.engine.comparison import range_text
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
 from flou.engine.figure import Figure, FigureValue
-from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.risk_figure import SHARE
-from flou.engine.secret import Secret
 from flou.engine.taxonomy import always
+from flou.engine.values import Proportion
+from flou.engine.words import Words
 
 Using = Literal["parts", "repeats"]
 #: Counts up to this are called small.
 SMALL = 4
+#: Where classes of true counts begin.
+_SIZES = (1, 2, 3, 4, 5, 10, 100)
+_FIGURES = ("published", "first", "estimates", "average", "guess", "truth", "right", "right_before")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class AveragingResult(RatesResult):
+    """Shares of cells whose count is hit; `.findings` and `.by_size` are internal."""
+
+    cells: pl.DataFrame | None = field(repr=False)
+    internal: ClassVar[tuple[str, ...]] = ("data", "rates", "cells")
+    bars: ClassVar[Bars] = {"single": ("by the single figure", BESIDE), "averaged": ("by averaging", FOUND)}
+    axis: ClassVar[str] = "share of cells whose true count is hit"
+    along: ClassVar[str] = "true count"
+
+    @property
+    def findings(self) -> Any:
+        """One line a cell that somebody is in: labels (null for a total that its table does not have), `published`
+        (null where withheld), `estimates` how many there are, their `average`, `guess` (null where there is none),
+        `truth` and whether it was hit (`right`)."""
+        cells = kept(self.cells, "cells")
+        labels = [c for c in cells.columns if c not in _FIGURES]
+        shown = cells.with_columns(
+            pl.col("published").fill_nan(None).cast(pl.Int64),
+            pl.col("average").fill_nan(None),
+            guess=pl.when(pl.col("guess") >= 0).then(pl.col("guess")),
+        ).drop("first", "right_before")
+        return native.like(shown.sort(labels, nulls_last=True) if labels else shown, self.native_kind)
+
+    @property
+    def by_size(self) -> Any:
+        """One line a class of true counts: `first` where it begins, `cells`, and the shares hit before and after."""
+        return native.like(kept(self.rates, "cells"), self.native_kind)
+
+    def _drawn(self, look: Look) -> pl.DataFrame:
+        rates, words = kept(self.rates, "cells").filter(pl.col("cells") >= look.min_count), Words(look.language)
+        classes = [range_text(_class_text(first), words) for first in rates["first"]]
+        return rates.select(pl.Series("class", classes, dtype=pl.String), "single", "averaged")
 
 
 class Averaging(Attack):
@@ -76,62 +118,55 @@ class Averaging(Attack):
         Figure("control", "share hit of the counts of other people", "share"),
     )
     reference: ClassVar[str] = "asghar2020"
+    draws: ClassVar[bool] = False
 
     using: Using = Field(
         "parts", description='figures of the cell itself in all tables ("repeats"), or sums of its parts as well'
     )
 
-    def run(
-        self,
-        release: Any,
-        *,
-        truth: Any = None,
-        control: Any = None,
-        secret: Secret | int | None = None,
-    ) -> AveragingResult:
-        """Average what would be published; `truth` judges it, and `control` holds tables of other people."""
-        released = self._accept(release)
-        with native.engine_errors():
-            tables = tables_of(released)
-            _require_counts(tables)
-            published = self._guess(released.public(), None, None)
-            held = held_truth(tables)
-            if truth is None and held is None:
-                raise DataError(
-                    "Averaging needs truth=, the original tables or records, to say how often the intruder is right: "
-                    "these are tables as they were published."
-                )
-            true = held if truth is None else read_truth(truth, tables)
-            assert true is not None
-            require_covered(true, list(published.answers))
-            if held is not None and truth is not None:
-                require_same(held, true)
-            for grouping, answers in published.answers.items():
-                require_made_of(true[grouping], answers)
-            cells = _judged(published, true)
-            figures = _figures(cells)
-            if control is not None:
-                others = read_truth(control, tables, "control")
-                require_covered(others, list(published.answers), "control")
-                figures["control"] = _share(_judged(published, others), "right")
-        n, n_right = cells.height, int(cells["right"].sum())
-        return AveragingResult(
-            method=self.name(),
-            title=self.title,
-            settings=self.shown_settings(),
-            **self.described({"value": n_right / n if n else 0.0, "figures": figures}),
-            interval=wilson(n_right, n),
-            notes=self._notes(published, tables),
-            measured_on=measured_on(released),
-            test_only=released.marks.test_only,
-            data=released,
-            native_kind=released.native_kind,
+    def _public(self, released: Any) -> Any:
+        _require_counts(tables_of(released))
+        return released.public()
+
+    def _find(self, public: Any, known: Any, draw: Any) -> Published:
+        """Average what the published tables answer."""
+        return gather_answers(tables_of(public), parts=self.using == "parts")
+
+    def _score(self, found: Published, judge: Judge, draw: Any) -> AveragingResult:
+        tables = tables_of(judge.released)
+        cells = _judged(found, self._truth(found, judge, tables))
+        figures = _figures(cells)
+        if judge.control is not None:
+            others = read_truth(judge.control, tables, "control")
+            require_covered(others, list(found.answers), "control")
+            figures["control"] = _share(_judged(found, others), "right")
+        rate = Rate(int(cells["right"].sum()), cells.height)
+        return self._result(
+            AveragingResult,
+            judge,
+            value=rate.value,
+            interval=rate.interval,
+            figures=figures,
+            notes=self._notes(found, tables),
+            rates=_rates_by_size(cells),
             cells=cells,
         )
 
-    def _guess(self, released: Any, known: Any, draw: Any) -> Published:
-        """What the published tables answer; nothing is known beforehand, nothing is drawn."""
-        return gather_answers(tables_of(released), parts=self.using == "parts")
+    def _truth(self, found: Published, judge: Judge, tables: Sequence[Table]) -> dict[Grouping, TrueCells]:
+        """The true counts of all cells that are published, as they are given or as the release holds them."""
+        own = held_truth(tables)
+        true = own if judge.truth is None else read_truth(judge.truth, tables)
+        if true is None:
+            raise DataError(
+                "Averaging needs truth=, the original tables or records, to say how often the intruder is right: "
+                "these are tables as they were published."
+            )
+        require_covered(true, list(found.answers))
+        if own is not None:
+            require_same(own, true)
+        for grouping, answers in found.answers.items():
+            require_made_of(true[grouping], answers)
+        return true
 
     def _notes(self, published: Published, tables: Sequence[Table]) -> tuple[Note, ...]:
         notes = [
@@ -186,6 +221,27 @@ _NOTHING: dict[str, list[float]] = {
 }  # fmt: skip
 
 
+def _rates_by_size(cells: pl.DataFrame) -> pl.DataFrame:
+    """The shares hit of each class of true counts."""
+    begins = pl.lit(0)
+    for first in _SIZES:
+        begins = pl.when(pl.col("truth") >= first).then(first).otherwise(begins)
+    grouped = cells.group_by(begins.cast(pl.Int64).alias("first_count"))
+    shares = grouped.agg(
+        cells=pl.len().cast(pl.Int64), single=pl.col("right_before").mean(), averaged=pl.col("right").mean()
+    )
+    return shares.rename({"first_count": "first"}).sort("first")
+
+
+def _class_text(first: int) -> str:
+    """A class as people read it: 4, 5–9, ≥ 100."""
+    place = _SIZES.index(first)
+    if place == len(_SIZES) - 1:
+        return f"≥ {first}"
+    last = _SIZES[place + 1] - 1
+    return str(first) if last == first else f"{first}–{last}"
+
+
 def _figures(cells: pl.DataFrame) -> dict[str, FigureValue]:
     small = cells.filter(pl.col("truth") <= SMALL)
     both = cells.filter((pl.col("guess") >= 0) & (pl.col("first") >= 0))
@@ -195,7 +251,7 @@ def _figures(cells: pl.DataFrame) -> dict[str, FigureValue]:
         "n_right": int(cells["right"].sum()),
         "baseline": before,
         "lift_over": "baseline",
-        "lift": (rate - before) / (1 - before) if before < 1 else 0.0,
+        "lift": lift_over(rate, before),
         "n_small": small.height,
         "small": _share(small, "right"),
         "baseline_small": _share(small, "right_before"),
@@ -205,8 +261,8 @@ def _figures(cells: pl.DataFrame) -> dict[str, FigureValue]:
     }
 
 
-def _share(cells: pl.DataFrame, column: str) -> float:
-    return _mean(cells[column])
+def _share(cells: pl.DataFrame, column: str) -> Proportion:
+    return Proportion(_mean(cells[column]))
 
 
 def _mean(series: pl.Series) -> float:

@@ -20,18 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from flou.attack.table.bounds_result import BoundsResult, Case
+from flou.attack.results.cells import CellsResult
+from flou.attack.table.bounds_case import Case, Seen
 from flou.describe.table.apriori import Apriori
 from flou.describe.table.equations import table_equations
 from flou.describe.table.suppression import State
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import tables_of
 from flou.describe.table.unseen_cells import assumed_values, leaves_zeros_open, may_hide_zeros
-from flou.engine.attack import Deduction
+from flou.engine.attack import Deduction, Judge
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError, listed
 from flou.engine.figure import Figure
-from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.risk_figure import SHARE, count_of
 from flou.engine.taxonomy import always
@@ -55,9 +55,9 @@ class CellBounds(Deduction):
 
     takes: ClassVar[tuple[DataKind, ...]] = ("table", "table set")
     title: ClassVar[str] = "bounds of suppressed cells"
+    audience = "public"
     requires = ("one table",)
     answers_by = always(amounts="measures", differencing="measures")
-    audience = "public"
     headline: ClassVar[Figure] = Figure("value", "share of sensitive cells that somebody can compute", "share", SHARE)
     figures: ClassVar[tuple[Figure, ...]] = (
         Figure("n_sensitive", "sensitive cells", "count"),
@@ -86,7 +86,16 @@ class CellBounds(Deduction):
     )
     show: Show = Field("auto", description="figures that are published: as the table says; else sums, counts or both")
 
-    def _find(self, released: Any) -> BoundsResult:
+    def _judge(self, released: Any, truth: Any, control: Any) -> Judge:
+        if self.primary and tables_of(released)[0].cells.count is None:
+            raise DataError(
+                "The rules go by true figures, which a table as it was published does not hold. Leave primary out: the "
+                "bounds of its cells, and which of them are known exactly, follow from what is published."
+            )
+        return super()._judge(released, truth, control)
+
+    def _public(self, released: Any) -> Table:
+        """The table as it was published; where it holds true figures, those that it shows must be true."""
         tables = tables_of(released)
         if len(tables) != 1:
             raise DataError(
@@ -95,41 +104,54 @@ class CellBounds(Deduction):
             )
         table = tables[0]
         _require_nested(table)
+        if table.cells.count is None:
+            return table
+        _require_true(table, self._shown(table))
+        seen = table.public()
+        if table.published is None:
+            return seen
+        # cells that are shown as empty keep their places, which tells nobody more, so that what is found fits the truth
+        cells = table.cells.shapes_alone()
+        return seen.with_changes(dims=table.dims, cells=cells, published=table.published, mechanism=None)
+
+    def _find(self, public: Table, known: Any, draw: Any) -> Seen:
+        """Deduce which cells are tied together: bounds follow, and are computed when they are asked for."""
+        table = laid_out(public)
+        assert table.published is not None  # a table without true figures has published ones
+        whole = seen_table(table)
+        hidden = whole.unseen(table.published.hidden | uncertain(table))
+        withheld = np.zeros(whole.table.n_cells, dtype=np.bool_)
+        withheld[whole.places] = table.published.hidden
+        return Seen(table, whole, table_equations(whole.table), hidden, withheld)
+
+    def _score(self, found: Seen, judge: Judge, draw: Any) -> CellsResult:
+        table = tables_of(judge.released)[0]
         as_held = table.cells.count is not None
-        case, notes = self._as_held(table) if as_held else self._as_seen(table)
-        found = case.audited(self.singletons)
-        n = found.n_primary
+        case, notes = self._as_held(table, found) if as_held else self._as_seen(found)
+        audit = case.audited(self.singletons)
+        n = audit.n_primary
         if not as_held and leaves_zeros_open(table):
-            notes += self._if_zeros_are_shown(table, found.n_exact)
-        return BoundsResult(
-            method=self.name(),
-            title=self.title,
-            settings=self.shown_settings(),
-            **self.described(
-                {
-                    "value": found.n_disclosed / n if n else 0.0,
-                    "figures": {
-                        "n_sensitive": n,
-                        "n_exact": found.n_exact,
-                        "n_narrow": found.n_narrow,
-                        "n_suppressed": len(case.suppressed),
-                        "n_attackers": found.n_attackers,
-                        "n_programs": found.n_programs,
-                    },
-                }
-            ),
+            notes += self._if_zeros_are_shown(table, audit.n_exact)
+        return self._result(
+            CellsResult,
+            judge,
+            value=audit.n_disclosed / n if n else 0.0,
             no_interval="what can be computed is proven: nothing is estimated",
+            figures={
+                "n_sensitive": n,
+                "n_exact": audit.n_exact,
+                "n_narrow": audit.n_narrow,
+                "n_suppressed": len(case.suppressed),
+                "n_attackers": audit.n_attackers,
+                "n_programs": audit.n_programs,
+            },
             notes=notes,
-            measured_on=measured_on(released),
-            test_only=released.marks.test_only,
-            data=released,
-            native_kind=released.native_kind,
             case=case,
-            audit=found,
+            audit=audit,
         )
 
-    def _as_held(self, table: Table) -> tuple[Case, tuple[Note, ...]]:
-        """The case of a table that holds its true figures."""
+    def _as_held(self, table: Table, found: Seen) -> tuple[Case, tuple[Note, ...]]:
+        """What is asked where the true figures are known."""
         show, apriori = self._shown(table), read_statements(self.apriori, table)
         sensitive, intervals = sensitive_cells(self.primary, apriori, table, show), self.intervals
         notes: tuple[Note, ...] = ()
@@ -137,31 +159,20 @@ class CellBounds(Deduction):
         if not self.primary and not apriori.protect.any():
             sensitive, notes = self._withheld(table, hidden, sensitive, apriori)
             intervals = "exact"
-        _require_true(table, show)
         hides_zeros = may_hide_zeros(table) or may_be_empty(self.primary, table, hidden | sensitive.cells)
         whole = WholeTable.of(table)
-        equations = table_equations(whole.table)
         sensitive = whole.spread_sensitive(sensitive)
         sides = make_sides(
             whole.table,
-            equations,
+            found.equations,
             sensitive,
             whole.spread_statements(apriori),
             show=show,
             intervals=intervals,
             hides_zeros=hides_zeros,
         )
-        lone = lone_contributors(whole.table, equations)
-        return Case(
-            whole,
-            equations,
-            sides,
-            lone,
-            whole.unseen(hidden),
-            whole.unseen(hidden) & whole.is_listed,
-            sensitive.cells,
-            known_truth=True,
-        ), notes
+        lone = lone_contributors(whole.table, found.equations)
+        return Case(found, sides, sensitive.cells, lone, known_truth=True), notes
 
     def _withheld(
         self, table: Table, hidden: NDArray[np.bool_], nothing: Sensitive, apriori: Apriori
@@ -175,21 +186,10 @@ class CellBounds(Deduction):
             note = Note("without rules it is asked of every suppressed cell that nobody knows it exactly")
         return replace(nothing, cells=cells & ~apriori.safe), (note,)
 
-    def _as_seen(self, table: Table) -> tuple[Case, tuple[Note, ...]]:
-        """The case of a table as it was published."""
-        if self.primary:
-            raise DataError(
-                "The rules go by true figures, which a table as it was published does not hold. Leave primary out: the "
-                "bounds of its cells, and which of them are known exactly, follow from what is published."
-            )
-        table = laid_out(table)
-        assert table.published is not None  # a table without true figures has published ones
-        hidden = table.published.hidden
-        whole = seen_table(table)
-        equations = table_equations(whole.table)
-        sides = seen_sides(table, whole, equations, whole.spread_statements(read_statements(self.apriori, table)))
-        asked = np.zeros(whole.table.n_cells, dtype=np.bool_)
-        asked[whole.places] = hidden
+    def _as_seen(self, found: Seen) -> tuple[Case, tuple[Note, ...]]:
+        """What is asked of a table as it was published: that no suppressed cell is known exactly."""
+        table, whole = found.published, found.whole
+        sides = seen_sides(table, whole, found.equations, whole.spread_statements(read_statements(self.apriori, table)))
         notes: tuple[Note, ...] = (
             Note("the true figures are not known: a cell that can be computed exactly counts, and nothing else"),
         )
@@ -198,13 +198,12 @@ class CellBounds(Deduction):
         if table.mechanism is not None:
             text = "a published count stands for all true counts that are published so by {mechanism}"
             notes += (Note(text, {"mechanism": table.mechanism.name}),)
-        moving = whole.unseen(hidden | uncertain(table))
-        return Case(whole, equations, sides, [], moving, asked, asked, known_truth=False), notes
+        return Case(found, sides, found.withheld, [], known_truth=False), notes
 
     def _if_zeros_are_shown(self, table: Table, n_exact: int) -> tuple[Note, ...]:
         """How many cells would be known exactly if no suppressed cell were empty."""
         try:
-            case, _ = self._as_seen(table.with_changes(zeros_withheld=False))
+            case, _ = self._as_seen(self._find(table.with_changes(zeros_withheld=False), None, None))
         except DataError:  # with empty cells the same figures agreed
             return (Note("a suppressed cell is empty for certain: otherwise the figures would contradict each other"),)
         found = case.audited(self.singletons).n_exact
@@ -245,6 +244,6 @@ def _require_true(table: Table, show: Show) -> None:
     if wrong:
         raise DataError(
             f"{wrong:,} of the figures that the table shows are not the true ones, so that its equations say nothing "
-            "exact of the suppressed cells. CellBounds attacks suppression; for noise use CountInference and "
-            "DifferenceInference."
+            "exact of the suppressed cells. CellBounds attacks suppression; for noise and rounding, additive = "
+            '"no", use CountInference and DifferenceInference.'
         )

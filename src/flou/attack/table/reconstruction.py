@@ -12,33 +12,35 @@ weighted estimates, of amounts, and tables whose margins were made to add up are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, InstanceOf, WithJsonSchema
 
 from flou.attack.table.rebuild.case import Case, read_case
-from flou.attack.table.rebuild.evaluation import evaluate, read_truth, require_made_of
+from flou.attack.table.rebuild.evaluation import Evaluation, evaluate, read_truth, require_made_of
 from flou.attack.table.rebuild.independent import chances_among
 from flou.attack.table.rebuild.matching import Likeness
 from flou.attack.table.rebuild.rebuilt import Rebuilt, rebuild
 from flou.attack.table.rebuild.solve import Mode
 from flou.attack.table.rebuild.true_counts import true_records
-from flou.attack.table.reconstruction_result import Reconstructed, ReconstructionResult, result_of
+from flou.attack.table.reconstruction_result import Reconstructed, ReconstructionResult, assumptions
 from flou.describe.files import read
 from flou.describe.microdata import Microdata
 from flou.describe.table.cells import Floats
 from flou.engine import native
-from flou.engine.attack import Attack
+from flou.engine.attack import Attack, Judge, Rate, lift_over
 from flou.engine.data import DataKind
 from flou.engine.errors import DataError
-from flou.engine.figure import Figure
+from flou.engine.figure import Figure, FigureValue
+from flou.engine.note import Note
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.risk_figure import SHARE
 from flou.engine.secret import Secret
 from flou.engine.taxonomy import always
+from flou.engine.values import Proportion
 
 #: A file of records, or the records themselves, which no plan can hold.
 People = Annotated[
@@ -111,37 +113,22 @@ class Reconstruction(Attack):
         """What an intruder rebuilds, who has no true records to compare with."""
         released = self._accept(release)
         with native.engine_errors():
-            rebuilt = self._rebuild(released, Draws.of_attack(Secret.of(secret), self.name(), self.fingerprint()))[0]
+            draw = Draws.of_attack(Secret.of(secret), self.name(), self.fingerprint())
+            rebuilt, _ = self._find(self._public(released), self._known(None), draw)
         return Reconstructed(rebuilt, released.native_kind)
 
-    def run(
-        self, release: Any, *, truth: Any = None, control: Any = None, secret: Secret | int | None = None
-    ) -> ReconstructionResult:
-        """Rebuild and compare with `truth`, the records; `control` is one or several independent populations."""
-        released = self._accept(release)
+    def _judge(self, released: Any, truth: Any, control: Any) -> Judge:
+        """The true records; `control` is one or several independent populations."""
         if truth is None:
             raise DataError(
                 "Reconstruction needs truth=, the records that the tables were made of, to say how often the intruder "
                 "is right. Without them: .reconstruct(release) gives what an intruder rebuilds, and what is certain."
             )
-        people, controls = true_records(truth, "Reconstruction"), _populations(control)
-        source = Secret.of(secret)
-        draw = Draws.of_attack(source, self.name(), self.fingerprint())
-        with native.engine_errors():
-            rebuilt, chances = self._rebuild(released, draw)
-            likeness = Likeness.of(rebuilt.case.universe, dict(self.tolerance or ()))
-            held = read_truth(rebuilt.case, people)
-            require_made_of(rebuilt.case, held)
-            found = evaluate(rebuilt, held, likeness, controls=controls, chances=chances, draw=draw)
-        return result_of(self, released, rebuilt, held, found, test_only=source.test_only)
+        several = [] if control is None else control if isinstance(control, list | tuple) else [control]
+        people = true_records(truth, "Reconstruction")
+        return Judge(released, people, [true_records(one, "Reconstruction", "control") for one in several])
 
-    def _rebuild(self, released: Any, draw: Draws) -> tuple[Rebuilt, Floats | None]:
-        """The intruder's side, which sees what would be published and nothing else."""
-        case = self._case(released)
-        chances = None if self.prior is None else chances_among(case.universe, self._prior(self.prior))
-        return rebuild(case, self.mode, draw, chances=chances, prove=self.certain == "prove"), chances
-
-    def _case(self, released: Any) -> Case:
+    def _public(self, released: Any) -> Case:
         return read_case(
             released,
             block=self.block,
@@ -150,12 +137,93 @@ class Reconstruction(Attack):
             max_total=self.max_total,
         )
 
-    def _prior(self, prior: str | Microdata) -> Microdata:
-        return prior if isinstance(prior, Microdata) else read(located(prior))
+    def _known(self, people: Any) -> Microdata | None:
+        """A similar population."""
+        return read(located(self.prior)) if isinstance(self.prior, str) else self.prior
+
+    def _find(self, public: Case, known: Microdata | None, draw: Draws) -> tuple[Rebuilt, Floats | None]:
+        """Rebuild the records of every block; beside them the chances that they had beforehand."""
+        chances = None if known is None else chances_among(public.universe, known)
+        return rebuild(public, self.mode, draw, chances=chances, prove=self.certain == "prove"), chances
+
+    def _score(self, found: tuple[Rebuilt, Floats | None], judge: Judge, draw: Draws) -> ReconstructionResult:
+        rebuilt, chances = found
+        likeness = Likeness.of(rebuilt.case.universe, dict(self.tolerance or ()))
+        truth = read_truth(rebuilt.case, judge.truth)
+        require_made_of(rebuilt.case, truth)
+        matched = evaluate(rebuilt, truth, likeness, controls=judge.control, chances=chances, draw=draw)
+        figures = self._figures(rebuilt, matched)
+        return self._result(
+            ReconstructionResult,
+            judge,
+            value=matched.found.share(matched.found.exact),
+            interval=Rate(matched.found.exact, matched.found.n).interval,
+            figures=figures,
+            notes=tuple(_notes(rebuilt, matched)),
+            found=rebuilt,
+            truth=truth,
+        )
+
+    def _figures(self, rebuilt: Rebuilt, matched: Evaluation) -> dict[str, FigureValue]:
+        """Shares matched, beside those of independent populations, and what is certain."""
+        hits, others = matched.found, matched.independent
+        value, baseline = hits.share(hits.exact), others.share(others.exact)
+        figures: dict[str, FigureValue] = {
+            "baseline": Proportion(baseline),
+            "lift": Proportion(lift_over(value, baseline)),
+            "multiset": Proportion(hits.share(hits.exact_pairs)),
+            "baseline_multiset": Proportion(others.share(others.exact_pairs)),
+        }
+        if self.tolerance:
+            figures |= {
+                "near": Proportion(hits.share(hits.near)),
+                "baseline_near": Proportion(others.share(others.near)),
+                "near_multiset": Proportion(hits.share(hits.near_pairs)),
+                "baseline_near_multiset": Proportion(others.share(others.near_pairs)),
+            }
+        figures |= {
+            "prior_alone": Proportion(matched.by_prior.share(matched.by_prior.exact)),
+            "n_people": hits.n,
+            "n_rebuilt": rebuilt.n_people,
+            **({"n_certain": rebuilt.n_certain, "all_proven": rebuilt.proven} if rebuilt.asked else {}),
+            "n_uniques": matched.n_uniques,
+            "n_unique_hits": matched.n_unique_hits,
+        }
+        if self.mode == "likelihood":
+            figures["optimal"] = all(s.optimal for s in rebuilt.solved)
+        if self.mode == "posterior":
+            figures["precision_top"] = None if math.isnan(matched.precision) else Proportion(matched.precision)
+            figures["converged"] = all(s.converged for s in rebuilt.solved)
+        if rebuilt.case.block is not None:
+            figures["n_blocks"] = rebuilt.case.n_blocks
+        return figures
 
 
-def _populations(control: Any) -> Sequence[Microdata]:
-    if control is None:
-        return ()
-    several = control if isinstance(control, list | tuple) else [control]
-    return [true_records(one, "Reconstruction", "control") for one in several]
+_ORIGINS = {
+    "control": Note("the independent populations are those that were given as a control"),
+    "other blocks": Note("the independent populations are the true people of other blocks"),
+    "published shares": Note(
+        "the independent populations are drawn: each attribute by its published shares, as if the attributes were "
+        "independent; a control of true people from elsewhere is a better one"
+    ),
+}
+
+
+def _notes(rebuilt: Rebuilt, found: Evaluation) -> list[Note]:
+    notes = [_ORIGINS[found.origin], *assumptions(rebuilt)]
+    figures = rebuilt.case.figures
+    if rebuilt.asked and rebuilt.n_certain == 0 and not all(m.bounded for m in figures.layout.mechanisms):
+        notes.append(Note("noise without a bound leaves nothing certain, whatever its size"))
+    if rebuilt.asked and not rebuilt.proven:
+        n = sum(not s.proven for s in rebuilt.solved)
+        notes.append(Note("{n} proofs were given up: more records may be certain than are said to be", {"n": n}))
+    if rebuilt.asked and any(m.shared_by == "contributors" for m in figures.layout.mechanisms):
+        text = "cells with the same people are compared as far as one lies in the other: more records may be certain"
+        notes.append(Note(text))
+    if rebuilt.case.left_out:
+        text = "tables that say nothing of single blocks are left out: {tables}"
+        notes.append(Note(text, {"tables": ", ".join(rebuilt.case.left_out)}))
+    if rebuilt.mode == "posterior" and not all(s.converged for s in rebuilt.solved):
+        n = sum(not s.converged for s in rebuilt.solved)
+        notes.append(Note("the chances of {n} blocks did not settle down: the confidence may be off", {"n": n}))
+    return notes

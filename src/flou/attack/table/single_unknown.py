@@ -11,30 +11,96 @@ here takes knowing all others. The attack changes nothing and draws nothing; wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
+from flou.attack.results.rates import RatesResult
+from flou.attack.results.shares_chart import BESIDE, FOUND, WITHOUT, Bars
 from flou.attack.table.rebuild.best_guess import Guesses, Prior, guess_values
 from flou.attack.table.rebuild.case import Case, read_case
 from flou.attack.table.rebuild.matching import Likeness
 from flou.attack.table.rebuild.single_move import Moves, find_targets
 from flou.attack.table.rebuild.true_counts import TrueCounts, count_truth, true_records
-from flou.attack.table.single_result import SingleResult, by_variable, sum_up
+from flou.describe.microdata import Microdata
 from flou.describe.table.unseen_cells import assumed_values
 from flou.engine import native
-from flou.engine.attack import Attack
+from flou.engine.attack import Attack, Judge, kept, lift_over, wilson
 from flou.engine.data import DataKind
-from flou.engine.errors import DataError, ParameterError
+from flou.engine.errors import DataError, LazyInputError, ParameterError
 from flou.engine.figure import Figure
-from flou.engine.method import measured_on
 from flou.engine.note import Note
 from flou.engine.parameters import Combinations, Lists, Tolerance
 from flou.engine.progress import tell
+from flou.engine.result import unused
 from flou.engine.risk_figure import SHARE
-from flou.engine.secret import Secret
 from flou.engine.taxonomy import always
+from flou.engine.values import Proportion
+
+
+@dataclass(frozen=True, eq=False)
+class SingleGuesses:
+    """The guesses of each variable, one line a distinct record, and how far each may be off."""
+
+    records: TrueCounts
+    guesses: tuple[Guesses, ...]
+    reach: tuple[float, ...]
+    #: Whether some figures rule nothing out.
+    soft: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SingleResult(RatesResult):
+    """Shares of values that are determined and guessed; `.by_variable` has them one by one."""
+
+    found: SingleGuesses | None = field(repr=False)
+    internal: ClassVar[tuple[str, ...]] = ("data", "found")
+    bars: ClassVar[Bars] = {
+        "determined": ("determined", FOUND),
+        "right": ("best guess right", BESIDE),
+        "baseline": ("guess without tables", WITHOUT),
+    }
+    axis: ClassVar[str] = "share of people"
+
+    @property
+    def by_variable(self) -> Any:
+        """One line a variable: shares determined and guessed with their intervals, the guess without tables."""
+        return native.like(kept(self.rates, "rates"), self.native_kind)
+
+    def by_record(self, *, reveal: bool = False) -> Any:
+        """One line a distinct record and variable: its values, how many people have them, and what is left to doubt.
+
+        It says who is exposed and is internal: `reveal=True` shows it, in the process that ran the attack.
+        """
+        found = kept(self.found, "records")
+        if not reveal:
+            raise LazyInputError(
+                "by_record shows the records behind the tables and who of them is exposed: by_record(reveal=True) "
+                "shows them, for your eyes alone."
+            )
+        known, case = found.records, found.records.case
+        records = case.universe.frame(known.cell)
+        if case.block is not None:
+            labels = pl.Series(case.block.name, list(case.figures.blocks))
+            records = records.insert_column(0, labels.gather(known.block.astype(np.uint32)))
+        parts = []
+        for name, guess in zip(case.universe.names, found.guesses, strict=True):
+            columns = {
+                "records": known.count,
+                "variable": [name] * len(known.count),
+                "n_candidates": guess.n_candidates,
+                "n_left": guess.n_left,
+                "determined": guess.n_left == 1,
+                "right": guess.right,
+                "baseline": guess.baseline,
+            }
+            figures = [pl.Series(unused(n, records.columns), values) for n, values in columns.items()]
+            parts.append(pl.concat([records, pl.DataFrame(figures)], how="horizontal"))
+        return native.like(pl.concat(parts), self.native_kind)
 
 
 class SingleUnknown(Attack):
@@ -62,6 +128,7 @@ class SingleUnknown(Attack):
     )
     reference: ClassVar[str] = "abado2024"
     scored_by: ClassVar[Literal["tables", "records"]] = "records"
+    draws: ClassVar[bool] = False
 
     tolerance: Tolerance | None = Field(None, description="how far a guess of a number may be off, by column")
     block: str | None = Field(None, description="the attribute whose categories are attacked one by one: an area")
@@ -74,16 +141,7 @@ class SingleUnknown(Attack):
         "others", description='weight of values in a guess: as "others" have them, or "uniform", by likelihood alone'
     )
 
-    def run(
-        self,
-        release: Any,
-        *,
-        truth: Any = None,
-        control: Any = None,
-        secret: Secret | int | None = None,
-    ) -> SingleResult:
-        """Attack tables that would be published; `truth` are the records that they were made of. Nothing is drawn."""
-        released = self._accept(release)
+    def _judge(self, released: Any, truth: Any, control: Any) -> Judge:
         if truth is None:
             raise DataError(
                 "SingleUnknown needs truth=, the records that the tables were made of: this intruder knows all of them "
@@ -92,43 +150,33 @@ class SingleUnknown(Attack):
         people = true_records(truth, "SingleUnknown")
         if control is not None:
             raise ParameterError("SingleUnknown does not take control=: its intruder knows the people in the tables.")
-        with native.engine_errors():
-            case = read_case(
-                released,
-                block=self.block,
-                domain=dict(self.domain or ()),
-                incoherent=[dict(rule) for rule in self.incoherent or ()],
-                max_total=self.max_total,
-            )
-            truth_counts = count_truth(case, people)
-        reach = Likeness.of(case.universe, dict(self.tolerance or ())).reach
-        guesses, soft = self._guesses(truth_counts, reach)
-        frame = by_variable(case.universe.names, guesses, truth_counts.count, reach)
-        return SingleResult(
-            method=self.name(),
-            title=self.title,
-            settings=self.shown_settings(),
-            **self.described(sum_up(frame, truth_counts.n_people)),
-            notes=_notes(case, soft),
-            measured_on=measured_on(released),
-            test_only=released.marks.test_only,
-            native_kind=released.native_kind,
-            variables=frame,
-            guesses=tuple(guesses),
-            truth=truth_counts,
+        return Judge(released, people)
+
+    def _public(self, released: Any) -> Case:
+        return read_case(
+            released,
+            block=self.block,
+            domain=dict(self.domain or ()),
+            incoherent=[dict(rule) for rule in self.incoherent or ()],
+            max_total=self.max_total,
         )
 
-    def _guesses(self, truth: TrueCounts, reach: tuple[float, ...]) -> tuple[list[Guesses], bool]:
-        """The guesses of each variable, one line an occupied cell, and whether some figures rule nothing out."""
-        universe = truth.case.universe
-        codes = universe.codes[truth.cell]
-        held = [np.bincount(codes[:, j], truth.count, n) for j, n in enumerate(universe.sizes)]
+    def _known(self, people: Microdata) -> Microdata:
+        """All records: each value of each is in turn the one that is not known."""
+        return people
+
+    def _find(self, public: Case, known: Microdata, draw: Any) -> SingleGuesses:
+        """Guess each value of each record from all others; a guess holds the chance that it is right."""
+        records = count_truth(public, known)
+        reach, universe = Likeness.of(public.universe, dict(self.tolerance or ())).reach, public.universe
+        codes = universe.codes[records.cell]
+        held = [np.bincount(codes[:, j], records.count, n) for j, n in enumerate(universe.sizes)]
         near = [None if by == 0 else _near(universe.attributes[j].numbers, by) for j, by in enumerate(reach)]
         parts: list[list[Guesses]] = [[] for _ in universe.sizes]
         soft = False
-        for done, (lines, problem, counts) in enumerate(truth.blocks()):
-            tell("attack", done, truth.case.n_blocks)
-            moves, origins = Moves(problem, counts), truth.cell[lines]
+        for done, (lines, problem, counts) in enumerate(records.blocks()):
+            tell("attack", done, public.n_blocks)
+            moves, origins = Moves(problem, counts), records.cell[lines]
             soft |= not problem.hard.all()
             for j in range(len(universe.sizes)):
                 targets = find_targets(universe, origins, j)
@@ -137,7 +185,68 @@ class SingleUnknown(Attack):
                 # the true value is always possible, so that one that is alone is the truth
                 assert possible[np.arange(len(own)), own].all()
                 parts[j].append(guess_values(targets >= 0, possible, gains, own, held[j], near[j], self.prior))
-        return [Guesses.joined(p) for p in parts], soft
+        return SingleGuesses(records, tuple(Guesses.joined(p) for p in parts), reach, soft)
+
+    def _score(self, found: SingleGuesses, judge: Judge, draw: Any) -> SingleResult:
+        n, case = found.records.n_people, found.records.case
+        rates = _rates_by_variable(case.universe.names, found)
+        names = ("determined", "by_rules", "right", "feasible", "baseline", "left")
+        share = {name: float(rates[name].to_numpy().mean()) for name in names}
+        return self._result(
+            SingleResult,
+            judge,
+            value=share["determined"],
+            # the values of one person stand or fall together, so that people are counted, not values
+            interval=wilson(share["determined"] * n, n),
+            figures={
+                "n_people": n,
+                "n_values": n * rates.height,
+                "by_rules": Proportion(share["by_rules"]),
+                "right": Proportion(share["right"]),
+                "baseline": Proportion(share["baseline"]),
+                "lift": lift_over(share["right"], share["baseline"]),
+                "feasible": Proportion(share["feasible"]),
+                "left": share["left"],
+            },
+            notes=_notes(case, found.soft),
+            rates=rates,
+            found=found,
+        )
+
+
+def _rates_by_variable(names: Sequence[str], found: SingleGuesses) -> pl.DataFrame:
+    """The shares of each variable, over people."""
+    counts = found.records.count
+    n = int(counts.sum())
+    rows = []
+    for name, guess, by in zip(names, found.guesses, found.reach, strict=True):
+        n_determined = int(counts[guess.n_left == 1].sum())
+        n_right = float(counts @ guess.right)
+        baseline = float(counts @ guess.baseline) / n
+        determined, right = wilson(n_determined, n), wilson(n_right, n)
+        rows.append(
+            {
+                "variable": name,
+                "people": n,
+                "determined": n_determined / n,
+                "determined_low": determined.low,
+                "determined_high": determined.high,
+                "by_rules": float(counts[guess.n_candidates == 1].sum()) / n,
+                "right": n_right / n,
+                "right_low": right.low,
+                "right_high": right.high,
+                "feasible": float(counts @ guess.feasible) / n,
+                "baseline": baseline,
+                "lift": lift_over(n_right / n, baseline),
+                "candidates": float(counts @ guess.n_candidates) / n,
+                "left": float(counts @ guess.n_left) / n,
+                "tolerance": by or None,
+                "within": float(counts @ guess.within) / n if by else None,
+                "baseline_within": float(counts @ guess.baseline_within) / n if by else None,
+            }
+        )
+    maybe = dict.fromkeys(("tolerance", "within", "baseline_within"), pl.Float64)
+    return pl.DataFrame(rows, schema_overrides=maybe)
 
 
 def _near(numbers: Any, by: float) -> Any:

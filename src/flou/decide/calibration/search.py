@@ -18,6 +18,7 @@ from flou.decide.calibration.calibration import Calibration, Point
 from flou.describe.count_frequencies import CountFrequencies
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.table_set import tables_of
+from flou.engine.calls import in_words
 from flou.engine.data import data_kind
 from flou.engine.errors import Infeasible, ParameterError
 from flou.engine.measure import RiskMeasure
@@ -29,6 +30,7 @@ from flou.risk.table.setting import counted_cells
 from flou.utility.table.count_utility import CountUtility
 
 
+@in_words("flou.calibrate")
 def calibrate(
     protection: Callable[..., Any],
     *,

@@ -60,11 +60,16 @@ class Mechanism(ABC):
     #: Whether no deviation beyond those with a chance can happen at all. Where False they are merely too unlikely to
     #: count, and nothing follows from them for certain.
     bounded: ClassVar[bool] = True
-    #: Whether each cell has chances of its own; without, only what is possible is known.
-    has_chances: ClassVar[bool] = True
+    #: Why no cell has chances of its own, so that only what is possible is known; empty where each has.
+    without_chances: ClassVar[str] = ""
     #: What shares its noise: cells of the same contributors, the same cell wherever it stands, or nothing, each figure
     #: being drawn anew, so that figures of one cell are independent.
     shared_by: Literal["contributors", "cell", "nothing"] = "cell"
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether each cell has chances of its own."""
+        return not self.without_chances
 
     @property
     def zeros_kept(self) -> bool:

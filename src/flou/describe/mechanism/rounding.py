@@ -97,7 +97,11 @@ class ControlledRounding(Rounding):
 
     #: Every count lies within less than so many bases of its figure.
     within: int = 1
-    has_chances: ClassVar[bool] = False
+    without_chances: ClassVar[str] = (
+        "Controlled rounding chooses the figures of all cells together, so that no chance belongs to a single one. Of "
+        "a count by itself the interval is known that the guarantee states. For chances publish with RandomRounding, "
+        'additive = "no".'
+    )
 
     @property
     def name(self) -> str:
@@ -117,11 +121,7 @@ class ControlledRounding(Rounding):
     @property
     def chances(self) -> Floats:
         """There are none."""
-        raise DataError(
-            "Controlled rounding chooses the figures of all cells together, so that no chance belongs to a single one. "
-            "CellBounds tells what the figures leave possible; for chances publish with RandomRounding, additive = "
-            '"no".'
-        )
+        raise DataError(self.without_chances)
 
     def support(self, published: ArrayLike) -> tuple[Integers, Integers]:
         """All counts within less than `within` bases of a multiple; other figures are never published."""

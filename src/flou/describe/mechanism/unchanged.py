@@ -7,11 +7,14 @@ what the threshold rule forbids (Hundepool et al. 2012).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from flou.describe.mechanism.mechanism import Floats, Integers, Mechanism
 
 
+@dataclass(frozen=True)
 class Unchanged(Mechanism):
     """Each count is published as it is."""
 
@@ -28,12 +31,3 @@ class Unchanged(Mechanism):
     def row_of(self, counts: Integers) -> Integers:
         """Every count has the same row."""
         return np.zeros_like(counts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unchanged) or NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(Unchanged)
-
-    def __repr__(self) -> str:
-        return "Unchanged()"

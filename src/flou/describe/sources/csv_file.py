@@ -27,6 +27,8 @@ from flou.engine.values import text_of
 _INTEGER = r"^-?(?:0|[1-9]\d{0,17})$"
 #: Fifteen digits before the point: a float holds no more, and long codes must not collide.
 _NUMBER = r"^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?$"
+#: A number of more digits, or with a larger exponent, is one where a float is written like that to the last character.
+_LONG = r"^-?\d{1,17}(?:\.\d+)?(?:e[+-]\d{2,3})?$"
 _DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
 _BOOLEAN = r"^(?:true|false)$"
 _DTYPES: dict[ColumnType, pl.DataType] = {
@@ -225,6 +227,9 @@ def _typed(rows: pl.LazyFrame, types: Mapping[str, ColumnType], path: str, categ
 
 def _fits(name: str, kind: ColumnType, pattern: str) -> pl.Expr:
     written = pl.col(name).str.contains(pattern)
+    if kind == "number":
+        long = pl.when(pl.col(name).str.contains(_LONG) & pl.col(name).str.contains("[.e]")).then(pl.col(name))
+        return written | (long.cast(pl.Float64, strict=False).cast(pl.String) == long).fill_null(value=False)
     # the 31st of February is written like a date and is none
     return written & pl.col(name).str.to_date("%Y-%m-%d", strict=False).is_not_null() if kind == "date" else written
 

@@ -29,6 +29,8 @@ _ERRORS = {
     "Div0": "#DIV/0!", "NA": "#N/A", "Name": "#NAME?", "Null": "#NULL!", "Num": "#NUM!", "Ref": "#REF!",
     "Value": "#VALUE!", "GettingData": "#GETTING_DATA",
 }  # fmt: skip
+#: Below this a number is no date: the reader breaks down over one as a date.
+_NO_DATE = -1e9
 #: OpenDocument writes errors as texts.
 _ERROR = r"^(?:#(?:DIV/0!|N/A|NAME\?|NULL!|NUM!|REF!|VALUE!|GETTING_DATA)|Err:\d{3})$"
 #: A cell by its canonical text, and its kind; null where it is empty.
@@ -41,14 +43,18 @@ def read_excel(
     sheet: str | None,
     types: Mapping[str, ColumnType],
     undetermined: Mapping[str, Sequence[object]],
+    keep_blanks: bool = False,
 ) -> pl.DataFrame:
-    """The records of one sheet: `sheet`, or the only one that is not empty."""
+    """The records of one sheet: `sheet`, or the only one that is not empty.
+
+    A cell of blanks is empty, unless they are to be kept in columns of texts: there they may be a category.
+    """
     if path.suffix.lower() not in SUFFIXES:
         raise DataError(f"{str(path)!r} is not a spreadsheet that Flou reads: {', '.join(SUFFIXES)}.")
     workbook = _Workbook(path)
     name = workbook.choose(sheet)
     where = f"The sheet {name!r} of {str(path)!r}"
-    header, columns = _table(workbook.cells(name), where)
+    header, columns = _table(workbook.cells(name, keep_blanks=keep_blanks), where)
     native.refuse_patterns(header)
     found = []
     for column, cells in zip(header, columns, strict=True):
@@ -109,13 +115,15 @@ class _Workbook:
 
     def _is_filled(self, name: str) -> bool:
         texts, wrong = self._texts(name)
-        return bool(wrong) or any(texts[:, i].null_count() < texts.height for i in range(texts.width))
+        return bool(wrong) or not all(texts.select(_is_blank(pl.col(c)).all()).item() for c in texts.columns)
 
-    def cells(self, name: str) -> list[_Cells]:
+    def cells(self, name: str, *, keep_blanks: bool) -> list[_Cells]:
         """Each column of a sheet, the row of names included, as canonical texts and their kinds."""
         texts, wrong = self._texts(name)
-        truths, dates, numbers = (self._view(name, kind) for kind in ("boolean", "date", "float"))
-        times = self._view(name, "duration") if any("Duration" in w[2] for w in wrong) else None
+        truths, numbers = (self._view(name, kind) for kind in ("boolean", "float"))
+        no_dates = [i for i in range(texts.width) if bool((numbers[:, i] < _NO_DATE).any())]
+        dates = self._view(name, "date", but=no_dates)
+        times = self._view(name, "duration", but=no_dates) if any("Duration" in w[2] for w in wrong) else None
         columns = []
         for place in range(texts.width):
             held = pl.DataFrame({"text": texts[:, place], "truth": truths[:, place], "date": dates[:, place]})
@@ -123,12 +131,20 @@ class _Workbook:
             errors = [(row, kind) for row, column, kind in wrong if column == place]
             held = held.with_columns(_with_errors(held["text"], errors))
             spans = times[:, place] if times is not None else pl.Series([None] * held.height, dtype=pl.Duration)
-            columns.append(_kinds(held.with_columns(spans.alias("span"))))
+            found = _kinds(held.with_columns(spans.alias("span")))
+            # below the name a column of another kind has no texts
+            keep = keep_blanks and set(found["kind"][1:].drop_nulls()) <= {"text"}
+            columns.append(found if keep else found.with_columns(pl.when(~_is_blank(pl.col("text"))).then(pl.all())))
         return columns
 
-    def _view(self, name: str, dtype: str) -> pl.DataFrame:
+    def _view(self, name: str, dtype: str, but: Sequence[int] = ()) -> pl.DataFrame:
+        """The cells as one type, null where they are of none; `but` names columns in which no cell is of it."""
+        width = self._texts(name)[0].width if but else 0
+        wanted: Any = {i: "string" if i in but else dtype for i in range(width)} if but else dtype
         with self._readable():
-            return pl.DataFrame(self._reader.load_sheet(name, header_row=None, dtypes=dtype))
+            found = pl.DataFrame(self._reader.load_sheet(name, header_row=None, dtypes=wanted))
+        nothing = {"date": pl.Date, "duration": pl.Duration}
+        return found.with_columns(pl.lit(None, nothing[dtype]).alias(found.columns[i]) for i in but)
 
     def _texts(self, name: str) -> tuple[pl.DataFrame, list[tuple[int, int, str]]]:
         """All cells as text, and those that have none: errors and times, as row, column and what they are."""
@@ -136,7 +152,7 @@ class _Workbook:
             batch, failed = self._reader.load_sheet(name, header_row=None, dtypes="string").to_arrow_with_errors()
         wrong = [(*e.offset_position, e.detail) for e in (failed.errors if failed is not None else ())]
         texts = pl.DataFrame(batch)
-        return texts.with_columns(pl.when(pl.all().str.strip_chars() != "").then(pl.all())), wrong
+        return texts.with_columns(pl.when(pl.all() != "").then(pl.all())), wrong
 
 
 def _with_errors(texts: pl.Series, errors: Iterable[tuple[int, str]]) -> pl.Series:
@@ -166,18 +182,22 @@ def _kinds(held: pl.DataFrame) -> _Cells:
     return held.select(text=shown.otherwise(text), kind=kind.when(text.is_not_null()).then(pl.lit("text")))
 
 
+def _is_blank(text: pl.Expr) -> pl.Expr:
+    return (text.str.strip_chars() == "").fill_null(value=True)
+
+
 def _two(number: pl.Expr) -> pl.Expr:
     return number.cast(pl.String).str.zfill(2)
 
 
 def _table(columns: list[_Cells], where: str) -> tuple[list[str], list[_Cells]]:
     """The names of the columns and the cells below, without empty rows and columns at the end."""
-    while columns and not columns[-1]["text"].drop_nulls().len():
+    while columns and columns[-1].select(_is_blank(pl.col("text")).all()).item():
         columns.pop()
     if not columns:
         raise DataError(f"{where} is empty.")
     empty = pl.DataFrame([c["text"].alias(str(i)) for i, c in enumerate(columns)]).select(
-        pl.all_horizontal(pl.all().is_null()).alias("empty")
+        pl.all_horizontal(_is_blank(pl.all())).alias("empty")
     )["empty"]
     height = int(empty.not_().arg_true()[-1]) + 1
     names = [c["text"][0] for c in columns]
@@ -190,7 +210,7 @@ def _table(columns: list[_Cells], where: str) -> tuple[list[str], list[_Cells]]:
 
 
 def _check_names(names: Sequence[Any], where: str) -> None:
-    unnamed = [i for i, n in enumerate(names, start=1) if n is None or re.match(_ERROR, n)]
+    unnamed = [i for i, n in enumerate(names, start=1) if n is None or not n.strip() or re.match(_ERROR, n)]
     if unnamed:
         raise DataError(
             f"{where} must name its columns in its first row; these have no name, counted from the left: "

@@ -7,7 +7,8 @@ Parquet, Arrow and CSV files are scanned where they are. What can be read only o
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from flou.describe.sources import database, excel_file, survey_file
 from flou.describe.sources.csv_file import scan_csv
 from flou.engine import native
 from flou.engine.errors import DataError, MissingExtraError, ParameterError, did_you_mean, listed
-from flou.engine.native import duckdb, first_line, spark
+from flou.engine.native import arrow, duckdb, first_line, spark
 from flou.engine.native.source import Source
 from flou.engine.output import checked_path
 from flou.engine.spool import scan_spool, spooled_scan
@@ -55,6 +56,8 @@ class Scan:
     schema: Schema
     parquet: tuple[str, ...] = ()
     source: Source | None = None
+    #: The order of categories that the files bring and a scan does not show.
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def in_engine(self, engine: str) -> tuple[object, Source | None]:
         """The rows as a frame of an engine, and the files that must not change while it is used."""
@@ -80,8 +83,8 @@ def _in_duckdb(files: list[str]) -> object:
         raise MissingExtraError("duckdb", "duckdb") from None
 
 
-def open_source(source: object, schema: Schema, **options: Any) -> Scan:
-    """Open a file, a folder, a pattern or a database table."""
+def open_source(source: object, schema: Schema, *, keep_blanks: bool = False, **options: Any) -> Scan:
+    """Open a file, a folder, a pattern or a database table; `keep_blanks` is for spreadsheets."""
     if database.is_database(source):
         _check_options("database", str(source), options)
         if options["table"] is None:
@@ -96,7 +99,11 @@ def open_source(source: object, schema: Schema, **options: Any) -> Scan:
         return _spooled(folder, described)
     if kind == "excel":
         rows = excel_file.read_excel(
-            _only(files, "Excel file"), sheet=options["sheet"], types=schema.types, undetermined=schema.undetermined
+            _only(files, "Excel file"),
+            sheet=options["sheet"],
+            types=schema.types,
+            undetermined=schema.undetermined,
+            keep_blanks=keep_blanks,
         )
         return Scan(rows.lazy(), schema)
     if kind == "csv":
@@ -112,7 +119,7 @@ def open_source(source: object, schema: Schema, **options: Any) -> Scan:
         )
         return Scan(frame, schema, source=watched)
     parquet = tuple(map(str, files)) if kind == "parquet" else ()
-    return Scan(_scan(files, kind), schema, parquet, watched)
+    return Scan(_scan(files, kind), schema, parquet, watched, arrow.file_orders(files, kind))
 
 
 def _spooled(folder: Path, schema: Schema) -> Scan:

@@ -20,6 +20,8 @@ from flou.engine.errors import DataError
 
 #: How much finer the second integer is: of fewer than 2^32 records its sum fits in 63 bits.
 _FINER = 2.0**-31
+#: Sums of whole numbers below this are floats, each of them; a little less, for what floats lose in adding up to it.
+_IN_FULL = 2.0**53 * (1 - 1e-9)
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,18 @@ class ExactSum:
     signed: bool
 
     @classmethod
-    def of(cls, frame: native.Frame, column: str, name: str) -> ExactSum:
-        """The units for a column, from its largest amount; null and infinite amounts are refused."""
+    def of(cls, frame: native.Frame, column: str, name: str, *, in_full: bool = False) -> ExactSum:
+        """The units for a column, from its largest amount; null and infinite amounts are refused.
+
+        `in_full` refuses sums that floats may not have to the last digit.
+        """
         held = nw.col(column).cast(nw.Float64)
         figures = native.collect(
             frame.select(
                 held.abs().max().alias("top"),
                 held.min().alias("low"),
                 held.is_null().cast(nw.Int64).sum().alias("null"),
+                held.abs().sum().alias("total"),
                 nw.len().cast(nw.Int64).alias("n"),
             )
         ).row(0, named=True)
@@ -51,6 +57,11 @@ class ExactSum:
         top = float(figures["top"] or 0.0)
         if not math.isfinite(top):
             raise DataError(f"{column!r} holds infinite amounts, which cannot be added up.")
+        if in_full and float(figures["total"] or 0.0) >= _IN_FULL:
+            raise DataError(
+                f"{column!r} holds whole numbers or decimals that add up to 9.0e15 (2^53) or more: their sums would "
+                "lose the last digits. Divide them by a power of ten first, or make them floats if 15 digits will do."
+            )
         bound = max(top, 2.0**-900) * max(int(figures["n"]), 1)
         if bound > 2.0**1000:
             raise DataError(f"{column!r} holds too large amounts (up to {top:g}), which cannot be added up.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from flou.describe.table.dimension import Dimension
 from flou.engine.errors import DataError, ParameterError, did_you_mean
-from flou.engine.values import text_of
+from flou.engine.values import instant_text, text_of
 
 if TYPE_CHECKING:
     from flou.describe.table.table import Table
@@ -58,9 +58,9 @@ def find_node(dim: Dimension, labels: Mapping[str, object]) -> int:
     hit = np.ones(dim.n_nodes, dtype=np.bool_)
     wanted = [c for c in dim.columns if c in labels]
     for column in wanted:
-        label = text_of(labels[column])
+        named = [text_of(labels[column]), instant_text(text_of(labels[column]))]
         # a branch that ends above this column is known by its last label in it too
-        hit &= (dim.labels[column] == label).to_numpy() | (dim.full_labels[column] == label).to_numpy()
+        hit &= (dim.labels[column].is_in(named) | dim.full_labels[column].is_in(named)).to_numpy()
     found = np.flatnonzero(hit)
     if not len(found):
         known = dim.labels[wanted[-1]].unique(maintain_order=True).to_list()

@@ -23,6 +23,7 @@ from flou.engine.data import Kin
 from flou.engine.errors import DataError
 
 if TYPE_CHECKING:
+    from flou.describe.table.dimension import Dimension
     from flou.describe.table.suppression import Suppression
     from flou.describe.table.table import Table
     from flou.engine.words import Words
@@ -156,13 +157,35 @@ def _listed(table: Table, filled: NDArray[np.bool_]) -> NDArray[np.bool_]:
     if table.listed == "occupied":
         return filled
     listed = np.ones(table.n_cells, dtype=np.bool_)
-    for j, dim in enumerate(table.dims):
-        if not dim.declared:
-            known = np.zeros(dim.n_nodes, dtype=np.bool_)
-            known[table.cells.codes[filled, j]] = True
-            known[0] = True
-            listed &= known[table.cells.codes[:, j]]
+    for j, known in enumerate(_known_categories(table, filled)):
+        listed &= known[table.cells.codes[:, j]]
     return listed
+
+
+def _known_categories(table: Table, filled: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """Which categories of each dimension a reader knows: declared ones, and those that some filled cell has."""
+    out = []
+    for j, dim in enumerate(table.dims):
+        known = np.full(dim.n_nodes, dim.declared)
+        known[table.cells.codes[filled, j]] = True
+        known[0] = True
+        out.append(known)
+    return out
+
+
+def left_out_categories(table: Table) -> tuple[set[tuple[Dimension, int]], int]:
+    """The categories that a table of all cells leaves out, being shown as zero alone, and the number of their cells."""
+    published = _published(table)
+    if table.listed == "occupied":
+        return set(), 0
+    filled = published.figure != 0
+    found = {
+        (dim, int(node))
+        for j, (dim, known) in enumerate(zip(table.dims, _known_categories(table, filled), strict=True))
+        for node in np.unique(table.cells.codes[:, j])
+        if not known[node]
+    }
+    return found, int((~_listed(table, filled)).sum())
 
 
 def _hidden_figures(table: Table) -> list[pl.Series]:

@@ -23,7 +23,8 @@ from flou.describe.table.dimension import Dimension
 from flou.describe.table.seen import all_combinations, listed_cells, public_table, status_words, told_of, withheld
 from flou.describe.table.unseen_cells import Unlisted
 from flou.engine import native
-from flou.engine.calls import in_words
+from flou.engine.calls import methods_in_words
+from flou.engine.content import content_of_fields
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import DataError
 from flou.engine.release import Trail
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from flou.engine.output import Formulas
 
 
+@methods_in_words
 @dataclass(frozen=True, eq=False)
 class Table:
     """Cells by dimensions. Made by `Microdata.tabulate` or `Table.from_frame`."""
@@ -231,7 +233,6 @@ class Table:
 
         return find_cell(self, labels)
 
-    @in_words("Table.ratio")
     def ratio(
         self,
         of: Mapping[str, object],
@@ -245,14 +246,12 @@ class Table:
 
         return estimate_ratio(self, of, over or {}, level=level, mechanism=mechanism)
 
-    @in_words("Table.ratios")
     def ratios(self, dim: str, *, level: float = 0.95, mechanism: Mechanism | None = None) -> Any:
         """The share of each category of a dimension in the cell above it, with intervals: one line a cell."""
         from flou.describe.table.derived import ratios_within
 
         return ratios_within(self, dim, level=level, mechanism=mechanism)
 
-    @in_words("Table.mean")
     def mean(
         self,
         dim: str,
@@ -286,6 +285,11 @@ class Table:
 
     def with_trail(self, trail: Trail) -> Table:
         return replace(self, trail=trail)
+
+    @property
+    def content_id(self) -> str:
+        """What the table holds and publishes, by content."""
+        return content_of_fields(self, without=("marks", "trail", "kin", "native_kind"))
 
     def with_kin(self, **kin: Any) -> Table:
         return replace(self, kin=replace(self.kin, **kin))

@@ -53,7 +53,7 @@ def read_table(
 ) -> Table:
     """A table from a file that lists its cells; `more` is as for `Table.from_frame`."""
     options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "formulas": formulas}
-    scan = open_source(path, Schema(), sheet=sheet, table=None, **options)
+    scan = open_source(path, Schema(), keep_blanks=True, sheet=sheet, table=None, **options)
     frame, _ = scan.in_engine("polars")
     rows = native.collect(native.enter(frame).frame)
     shown = {column for spec in parse_dims(dims, rows.columns, Schema()) for column in spec.columns}

@@ -11,6 +11,7 @@ import numpy as np
 
 from flou.describe.table.table import Table
 from flou.engine import native
+from flou.engine.content import content_of
 from flou.engine.data import DataKind, Kin, Marks
 from flou.engine.errors import ParameterError, did_you_mean, listed
 from flou.engine.release import Trail
@@ -134,6 +135,11 @@ class TableSet:
 
     def with_trail(self, trail: Trail) -> TableSet:
         return replace(self, trail=trail)
+
+    @property
+    def content_id(self) -> str:
+        """What the tables hold and publish, by content."""
+        return content_of({"tables": [table.content_id for table in self.tables]})
 
     def with_kin(self, **kin: Any) -> TableSet:
         return replace(self, kin=replace(self.kin, **kin))

@@ -35,6 +35,7 @@ from flou.describe.table.roll_up import CELL, KEY, SIZE, Climb, Digits, add_up, 
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet
 from flou.engine import native
+from flou.engine.calls import in_words
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.native.grouping import group_sets, largest_rows
 from flou.engine.progress import tell
@@ -59,6 +60,7 @@ def tabulate(data: Microdata, dims: Sequence[str] | str, **options: Any) -> Tabl
     return _tabulated(data, [check_spec(data, dims, **options)])[0]
 
 
+@in_words("flou.tabulate_many")
 def tabulate_many(data: Microdata, tables: Sequence[Any] | Mapping[str, Any], **options: Any) -> TableSet:
     """Several tables of the same records in one pass: a `TableSet`.
 
@@ -150,7 +152,9 @@ class _Sums:
             amount = nw.col(spec.value).cast(nw.Float64)
             if spec.weight is not None:
                 amount = amount * nw.col(spec.weight).cast(nw.Float64)
-            value = ExactSum.of(frame.select(amount.alias(spec.value)), spec.value, "value")
+            dtype = frame.collect_schema()[spec.value]
+            in_full = spec.weight is None and (dtype.is_integer() or dtype.is_decimal())
+            value = ExactSum.of(frame.select(amount.alias(spec.value)), spec.value, "value", in_full=in_full)
             expressions += value.split(amount)
         ranked = _ranked(spec, value) if spec.holding is None else {}
         if spec.holding is not None:

@@ -76,7 +76,7 @@ def enter(frame: object) -> Entered:
             inner = nw.from_native(native.clone())  # what the caller does to his own afterwards changes nothing
         else:
             inner = nw.from_native(native)
-        return Entered(_normalised(inner), kind, orders=_orders(native))
+        return Entered(_normalised(inner), kind, orders=arrow.orders(native) if kind == "pyarrow" else _orders(native))
 
 
 def _orders(native: Any) -> dict[str, tuple[str, ...]]:
@@ -156,7 +156,7 @@ def _normalised(frame: Frame) -> Frame:
             exprs.append(nw.when(held != 0.0).then(held).otherwise(held.abs()).alias(name))
         elif dtype in (nw.Categorical, nw.Enum) or name in empty:
             exprs.append(nw.col(name).cast(nw.String))
-        elif dtype == nw.UInt64 and isinstance(frame, nw.DataFrame) and bool((frame[name] > 2**63 - 1).any()):
+        elif isinstance(frame, nw.DataFrame) and _is_beyond(frame[name]):
             beyond.append(name)
         elif isinstance(dtype, nw.Datetime) and (dtype.time_unit != "us" or dtype.time_zone not in (None, "UTC")):
             exprs.append(_instant(nw.col(name), dtype, frame))
@@ -173,6 +173,13 @@ def _normalised(frame: Frame) -> Frame:
     if refused:
         raise DataError(f"These columns hold no simple values: {listed(refused)}. Drop them or convert them to text.")
     return frame.with_columns(*exprs) if exprs else frame
+
+
+def _is_beyond(column: nw.Series[Any]) -> bool:
+    """Whether whole numbers are more than 64 bits with a sign hold."""
+    if column.dtype not in (nw.UInt64, nw.Int128, nw.UInt128) or column.null_count() == len(column):
+        return False
+    return bool(column.max() >= 2**63 or column.min() < -(2**63))
 
 
 def _instant(column: nw.Expr, dtype: nw.Datetime, frame: Frame) -> nw.Expr:
@@ -200,8 +207,8 @@ _FAILURES = (
 
 
 def _refuse_beyond(error: BaseException) -> None:
-    """An engine that meets a number of 64 bits without a sign says so in words of its own."""
-    if re.search(r"u(int)?64\b.*\bi(nt)?64\b", str(error), re.IGNORECASE | re.DOTALL):
+    """An engine that meets a number of more than 63 bits says so in words of its own."""
+    if re.search(r"(u(int)?(64|128)|i(nt)?128)\b.*\bi(nt)?64\b", str(error), re.IGNORECASE | re.DOTALL):
         name = re.search(r"in column '([^']+)'|source column (\S+)", str(error))
         which = f": {name[1] or name[2]!r}" if name else ""
         raise DataError(f"{_BEYOND}{which}. Make them texts if they are codes, else divide them first.") from error
@@ -286,6 +293,13 @@ def compact(frame: Frame) -> Frame:
     if isinstance(frame, nw.LazyFrame):
         return frame
     return nw.from_native(polars.compact(frame.to_polars()), eager_only=True)
+
+
+def in_one_piece(frame: Frame) -> Frame:
+    """The same rows, in memory each column without seams: sums have the same last digits however the rows came."""
+    if isinstance(frame, nw.LazyFrame) or set(frame.to_polars().n_chunks("all")) <= {1}:
+        return frame
+    return nw.from_native(frame.to_polars().rechunk(), eager_only=True)
 
 
 def first_line(error: BaseException) -> str:

@@ -27,7 +27,7 @@ def _series(name: str, column: Any) -> pl.Series:
     if isinstance(column.dtype, np.dtype) and kind in "iufb":
         return pl.Series(name, column.to_numpy(copy=True), nan_to_null=True)
     if isinstance(column.dtype, np.dtype) and kind == "M":
-        return pl.Series(name, column.to_numpy(copy=True))
+        return pl.Series(name, _finer(name, column).to_numpy(copy=True))
     _require_one_type(name, column)
     quick = _through_arrow(name, column)
     if quick is not None:
@@ -40,6 +40,16 @@ def _series(name: str, column: Any) -> pl.Series:
         kinds = sorted({type(v).__name__ for v in values if v is not None})
         raise DataError(
             f"The column {name!r} mixes types ({', '.join(kinds)}). Convert it to one type, text for instance."
+        ) from None
+
+
+def _finer(name: str, column: Any) -> Any:
+    """Moments in seconds, which Polars does not have, in microseconds; the calendar ends before these do."""
+    try:
+        return column.dt.as_unit("us") if column.dtype == "datetime64[s]" else column
+    except ValueError:
+        raise DataError(
+            f"The column {name!r} has dates outside the years 1 to 9999; mend them, or make it text."
         ) from None
 
 

@@ -27,7 +27,7 @@ from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.multiples import Unit
-from flou.protect.micro.noise_proof import carries_noise
+from flou.protect.micro.noise_proof import CarriesNoise
 from flou.protect.micro.noise_values import settle, unit_of
 from flou.protect.micro.perturbable import require_numbers, require_perturbable, schema_of_new_numbers
 from flou.protect.micro.rows import Amounts, Rows, read_rows, stratum_names
@@ -232,7 +232,7 @@ class AdditiveNoise(Protection):
             unit = unit_of(a, self.unit)
             coarseness = float(unit / np.nanmin(size)) if unit is not None else 0.0
             scale = None if a.column in beside else float(size[0])
-            guarantees.append(carries_noise(kept, a.column, scale, coarseness, weakened=self._bounded))
+            guarantees.append(CarriesNoise((a.column,), kept, scale, coarseness, self._bounded))
         return Outcome(
             released,
             guarantees=tuple(guarantees),

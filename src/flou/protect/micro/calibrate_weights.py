@@ -36,7 +36,7 @@ from flou.protect.micro.calibration.margins import (
     frame_total,
     read_margin,
 )
-from flou.protect.micro.calibration.promise import totals_are_met
+from flou.protect.micro.calibration.promise import TotalsMet
 from flou.protect.micro.rows import Rows, read_rows
 from flou.protect.micro.weight_column import weight_column
 
@@ -118,10 +118,10 @@ class CalibrateWeights(Protection):
             )
         types = {**data.schema.types, weight: "number"} if weight in data.schema.types else data.schema.types
         n_changed = int((new != rows.frame[weight].cast(pl.Float64).to_numpy()).sum()) if held else len(rows)
-        promised = [(m.column, dict(zip(m.names, m.totals.tolist(), strict=True))) for m in margins]
+        promised = tuple((m.column, dict(zip(m.names, m.totals.tolist(), strict=True))) for m in margins)
         return Outcome(
             rows.put_back({weight: pl.Series(weight, new)}, data.schema.with_changes(weight=weight, types=types)),
-            guarantees=(totals_are_met(weight, promised, [(c, t) for c, t, _ in amounts], self.digits),),
+            guarantees=(TotalsMet(weight, promised, tuple((c, t) for c, t, _ in amounts), self.digits),),
             changes=(Change(weight, n_changed),),
             figures=_figures(found, design, new),
             notes=_notes(found, new),

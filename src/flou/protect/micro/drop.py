@@ -7,6 +7,7 @@ biased. It is right for the few that nothing else saves.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field, model_validator
@@ -56,11 +57,20 @@ class DropIdentifiers(Protection):
                 "the schema declares no identifiers: nothing was dropped, and nothing is promised of the columns"
             )
             return Outcome(data, notes=(note,))
-        gone = set(names)
-        promise = Note("none of the columns that the schema declares as identifiers is left")
-        guarantee = Guarantee(promise, lambda after: len(gone & set(after.columns)))  # type: ignore[attr-defined]
         released = data.with_frame(data.frame.drop(*names), data.schema.without(names))
-        return Outcome(released, guarantees=(guarantee,), changes=changes)
+        return Outcome(released, guarantees=(IdentifiersGone(names),), changes=changes)
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiersGone(Guarantee):
+    """Columns were dropped."""
+
+    columns: tuple[str, ...]
+
+    text = "none of the columns that the schema declares as identifiers is left"
+
+    def violations(self, data: Microdata) -> int:
+        return len(set(self.columns) & set(data.columns))
 
 
 class DropRecords(Protection):

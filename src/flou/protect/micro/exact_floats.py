@@ -8,8 +8,9 @@ import polars as pl
 
 from flou.engine.errors import DataError
 
-#: Whole numbers up to here are floats, each of them.
-_EVERY = 2**53
+#: Decimals of up to 15 digits are floats, each of them. Of 16 digits some are not: whole numbers up to 2^53 are, not
+#: their quotients by a power of ten.
+_DIGITS = 15
 
 
 def exact_floats(held: pl.Series) -> pl.Series:
@@ -30,8 +31,8 @@ def _n_lost(held: pl.Series) -> int:
     if not held.dtype.is_decimal() or not held.drop_nulls().len():
         return 0
     scale = getattr(held.dtype, "scale", 0) or 0
-    if max(abs(Decimal(held.min())), abs(Decimal(held.max()))) * 10**scale <= _EVERY:  # type: ignore[arg-type]
+    if max(abs(Decimal(held.min())), abs(Decimal(held.max()))) * 10**scale < 10**_DIGITS:  # type: ignore[arg-type]
         return 0
-    found = held.drop_nulls().value_counts(name="n")
-    lost = [Decimal(repr(float(value))) != value for value in found[held.name].to_list()]
+    found = held.drop_nulls().value_counts(name="n").with_columns(pl.col(held.name).cast(pl.Float64).alias("float"))
+    lost = [Decimal(repr(near)) != value for value, near in found.select(held.name, "float").iter_rows()]
     return int(found.filter(pl.Series(lost))["n"].sum())

@@ -1,7 +1,7 @@
 """What a step was given and what it made of it, kept by unit, to be compared with the final file.
 
 A perturbation promises that values were changed, so its proof needs the former ones. They stay in the
-closure of a guarantee: inside the process, like the plan's own input. Rows are compared by place where the
+guarantee: inside the process, like the plan's own input. Rows are compared by place where the
 final file still has them in the same order, by unit otherwise; records that were dropped since are left out,
 and a column that was dropped or turned into another type since is no longer compared.
 """
@@ -38,7 +38,7 @@ class Compared:
         return self.complete and self.after.equals(self.made)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class KeptInput:
     """Columns of all records before and after a step."""
 

@@ -9,7 +9,8 @@ on purpose, half of the bound must still be there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from scipy.special import ndtr
 
 from flou.describe.microdata import Microdata
 from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.protect.micro.kept_input import Compared, KeptInput
 
 Floats = NDArray[np.float64]
@@ -57,19 +57,27 @@ def least_changed(chances: Floats, counts: NDArray[np.int64]) -> float:
     return least_total(moments)
 
 
-def changed_enough(
-    kept: KeptInput, column: str, promise: Note, total_and_least: Callable[[Compared], tuple[float, float]]
-) -> Guarantee:
-    """The promise that a column was changed; `total_and_least` gives what was changed and what must have been."""
+@dataclass(frozen=True, eq=False)
+class ChangedEnough(Guarantee):
+    """Columns were changed. A subclass says what was changed of one, and what must have been."""
 
-    def violations(data: object) -> int:
-        assert isinstance(data, Microdata)
-        compared = kept.compared(data, column)
+    columns: tuple[str, ...]
+    kept: KeptInput = field(repr=False)
+
+    @property
+    def column(self) -> str:
+        """The column, where there is one."""
+        return ", ".join(self.columns)
+
+    @abstractmethod
+    def total_and_least(self, compared: Compared) -> tuple[float, float]:
+        """How much of a column was changed, and how much a right step changes at least."""
+
+    def violations(self, data: Microdata) -> int:
+        return sum(self._changed_too_little(self.kept.compared(data, column)) for column in self.columns)
+
+    def _changed_too_little(self, compared: Compared | None) -> bool:
         if compared is None:
-            return 0  # dropped or recoded since: its values are no longer shown
-        total, least = total_and_least(compared)
-        if total >= least:
-            return 0
-        return int(compared.untouched or total < 0.5 * least)
-
-    return Guarantee(promise, violations)
+            return False  # dropped or recoded since: its values are no longer shown
+        total, least = self.total_and_least(compared)
+        return not total >= least and (compared.untouched or total < 0.5 * least)

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
+from flou.describe.units import count_where
 from flou.engine import native
 from flou.engine.errors import DataError
 from flou.engine.keys import KeyTable
@@ -66,7 +67,7 @@ def _with_groups(
 
 def _require_distinct(data: Microdata, unit: str) -> None:
     """Records are told apart by their id, so no two may share one."""
-    n_null = data.count_where(nw.col(unit).is_null())
+    n_null = count_where(data, nw.col(unit).is_null())
     counted = data.frame.select(unit).group_by(unit).agg(nw.len().alias(_KEY)).filter(nw.col(_KEY) > 1)
     n_repeated = int(native.collect(counted.select(nw.len().alias("n"))).item())
     if n_null or n_repeated:

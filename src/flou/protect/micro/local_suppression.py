@@ -18,6 +18,7 @@ References: Meyerson & Williams (2004) for the problem; Hundepool et al. (2012).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -237,26 +238,29 @@ class LocalSuppression(Protection):
             measures.append(IndividualRisk(threshold=self.max_risk, missing="category"))
         if self.k is not None and self.subsets is None:
             measures.append(KAnonymity(k=self.k, missing=self.sense, by=self.by))
-        promised = [flags_nobody(m) for m in measures]
+        promised: list[Guarantee] = [flags_nobody(m) for m in measures]
         if isinstance(self.subsets, int):
             measure = KAnonymity(k=self.k or 1, missing="category", by=self.by, subsets=self.subsets)
             promised.append(flags_nobody(measure))
         elif self.subsets is not None:
-            promised += [self._on_subset(tuple(columns[j] for j in s)) for s in self._positions(columns)]
+            for subset in self._positions(columns):
+                named = (*(columns[j] for j in subset), *(self.by or ()))
+                promised.append(ShownByEnough(tuple(dict.fromkeys(named)), self.k or 1))
         return tuple(promised)
 
-    def _on_subset(self, columns: tuple[str, ...]) -> Guarantee:
-        strata = tuple(c for c in self.by or () if c not in columns)
 
-        def violations(after: Any) -> int:
-            counts = after.key_table((*columns, *strata)).counts
-            return int(counts[counts < self.k].sum())
+@dataclass(frozen=True, eq=False)
+class ShownByEnough(Guarantee):
+    """Every combination of some columns is shown by k records or more."""
 
-        promise = Note(
-            "every combination of {columns} is shown by {k} records or more",
-            {"columns": ", ".join((*columns, *strata)), "k": self.k},
-        )
-        return Guarantee(promise, violations)
+    columns: tuple[str, ...]
+    k: int
+
+    text = "every combination of {columns} is shown by {k} records or more"
+
+    def violations(self, data: Microdata) -> int:
+        counts = data.key_table(self.columns).counts
+        return int(counts[counts < self.k].sum())
 
 
 _ORTHODOX = Note(

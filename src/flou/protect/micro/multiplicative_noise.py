@@ -26,7 +26,7 @@ from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.multiples import Unit
-from flou.protect.micro.noise_proof import carries_noise
+from flou.protect.micro.noise_proof import CarriesNoise
 from flou.protect.micro.noise_values import settle, unit_of
 from flou.protect.micro.perturbable import require_numbers, require_perturbable, schema_of_new_numbers
 from flou.protect.micro.rows import Amounts, read_rows
@@ -114,5 +114,5 @@ class MultiplicativeNoise(Protection):
         for column in self.columns:
             rounded = self.unit is not None or kept.made[column].dtype.is_integer()
             coarseness = 1.0 if rounded else 0.0  # at most: smaller values are left out
-            found.append(carries_noise(kept, column, None, coarseness, weakened=rounded, factors=True))
+            found.append(CarriesNoise((column,), kept, None, coarseness, weakened=rounded, factors=True))
         return tuple(found)

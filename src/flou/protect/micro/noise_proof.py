@@ -6,53 +6,50 @@ their sum is at least. On a file without noise it is nil.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
-from flou.protect.micro.kept_input import Compared, KeptInput
-from flou.protect.micro.least_change import changed_enough, least_noise
+from flou.protect.micro.kept_input import Compared
+from flou.protect.micro.least_change import ChangedEnough, least_noise
 
 Floats = NDArray[np.float64]
 _BLOCK = 1 << 15
 _least_noise = lru_cache(maxsize=64)(least_noise)
 
 
-def carries_noise(
-    kept: KeptInput, column: str, scale: float | None, coarseness: float, *, weakened: bool, factors: bool = False
-) -> Guarantee:
-    """The promise for one column.
+@dataclass(frozen=True, eq=False)
+class CarriesNoise(ChangedEnough):
+    """The values of one column carry noise."""
 
-    `scale` is the standard deviation of the noise, None where each record has its own (kept beside it, NaN
-    where it got none); `factors` says that it is that of the logarithm of a factor. Noise that was `weakened`
-    by bounds or on small values must keep half of its size.
-    """
+    #: Its standard deviation; None where each record has its own, kept beside it, NaN where it got none.
+    scale: float | None = field(repr=False)
+    #: The unit that noise was rounded to, in standard deviations.
+    coarseness: float = field(repr=False)
+    #: Whether bounds or small values weaken noise: half of its size must be there.
+    weakened: bool
+    #: Whether the scale is that of the logarithm of a factor.
+    factors: bool = False
 
-    def total_and_least(compared: Compared) -> tuple[float, float]:
+    text = "the values of {column} carry noise of the size asked for"
+
+    def total_and_least(self, compared: Compared) -> tuple[float, float]:
         before, after = _numbers(compared.before), _numbers(compared.after)
-        if scale is not None and not factors and not compared.after.null_count():
-            total, n = _sum_of_squares(before, after) / scale**2, len(after)
+        if self.scale is not None and not self.factors and not compared.after.null_count():
+            total, n = _sum_of_squares(before, after) / self.scale**2, len(after)
         else:
-            size = np.full(len(after), scale) if compared.beside is None else compared.beside.to_numpy()
+            size = np.full(len(after), self.scale) if compared.beside is None else compared.beside.to_numpy()
             with np.errstate(invalid="ignore", divide="ignore"):
-                moved = np.log(after / before) if factors else after - before
+                moved = np.log(after / before) if self.factors else after - before
                 squares = (moved / size) ** 2
             # a factor that was rounded to zero moved its value as far as can be
-            squares = np.where(factors & (after == 0) & ~np.isnan(size), 1.0, squares)
+            squares = np.where(self.factors & (after == 0) & ~np.isnan(size), 1.0, squares)
             squares = squares[np.isfinite(squares)]
             total, n = float(squares.sum()), len(squares)
-        return total, _least_noise(n, coarseness) * (0.5 if weakened else 1.0)
-
-    return changed_enough(
-        kept,
-        column,
-        Note("the values of {column} carry noise of the size asked for", {"column": column}),
-        total_and_least,
-    )
+        return total, _least_noise(n, self.coarseness) * (0.5 if self.weakened else 1.0)
 
 
 def _numbers(held: pl.Series) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -23,7 +23,6 @@ from pydantic import Field, model_validator
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
 from flou.engine.errors import DataError, ParameterError, listed
-from flou.engine.guarantee import Guarantee
 from flou.engine.note import Note
 from flou.engine.parameters import Names
 from flou.engine.protection import Claim, Protection
@@ -34,7 +33,7 @@ from flou.engine.taxonomy import always
 from flou.engine.values import Proportion, codes_in, distinct, text_of
 from flou.protect.micro.former_matrix import MatrixRow, rows_of_stratum
 from flou.protect.micro.kept_input import Compared, KeptInput
-from flou.protect.micro.least_change import changed_enough, least_changed
+from flou.protect.micro.least_change import ChangedEnough, least_changed
 from flou.protect.micro.perturbable import require_perturbable, schema_of_perturbed
 from flou.protect.micro.rows import Rows, read_rows, stratum_names
 from flou.protect.micro.transition import Matrix, Transitions
@@ -123,7 +122,7 @@ class Pram(Protection):
         kept = KeptInput.of(rows, released, {column: new}, {column: beside})
         return Outcome(
             released,
-            guarantees=(_drawn_again(kept, column, least_changed(chances, coded.counts)),),
+            guarantees=(DrawnAgain((column,), kept, least_changed(chances, coded.counts)),),
             changes=(Change(column, n_changed),),
             figures={
                 "expected_share_changed": Proportion(float(chances @ coded.counts) / n),
@@ -311,20 +310,22 @@ def _chances_to_change(transitions: Transitions, olds: Integers) -> Floats:
     return np.minimum(found.astype(np.float64), 1.0)
 
 
-def _drawn_again(kept: KeptInput, column: str, least: float) -> Guarantee:
-    """The promise that values were drawn by the matrix: as many changed as chance makes change, at least."""
-    promise = Note("the values of {column} were drawn again by the transition matrix", {"column": column})
+@dataclass(frozen=True, eq=False)
+class DrawnAgain(ChangedEnough):
+    """Values were drawn by the matrix: as many changed as chance makes change, at least."""
 
-    def total_and_least(compared: Compared) -> tuple[float, float]:
+    least: float = field(repr=False)
+
+    text = "the values of {column} were drawn again by the transition matrix"
+
+    def total_and_least(self, compared: Compared) -> tuple[float, float]:
         assert compared.beside is not None
         changed = float((compared.before != compared.after).sum())
         if compared.complete and compared.after.null_count() == compared.made.null_count():
-            return changed, least
+            return changed, self.least
         left = compared.beside.filter(compared.after.is_not_null()).to_numpy()
         chances, counts = np.unique(left[~np.isnan(left)], return_counts=True)
         return changed, least_changed(chances, counts)
-
-    return changed_enough(kept, column, promise, total_and_least)
 
 
 def _numbers(texts: NDArray[Any]) -> Integers:

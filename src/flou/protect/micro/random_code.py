@@ -11,6 +11,7 @@ ones missing: at least three are hidden.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +27,8 @@ from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
-from flou.engine.values import text_of
+from flou.engine.values import as_texts, text_of
+from flou.protect.micro.promise import LARGER_CLASSES
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Rows, read_rows
@@ -60,7 +62,7 @@ class RandomCode(Protection):
         rows = read_rows(data, (self.column,), type(self).__name__)
         if self.column in data.schema.hidden:
             raise DataError(f"{self.column!r} is never published, so it needs no code.")
-        areas = rows.frame[self.column].cast(pl.String)
+        areas = as_texts(rows.frame[self.column])
         small = self._small(areas)
         if not small:
             note = Note("every area of {column} is large enough: nothing was hidden", {"column": self.column})
@@ -116,45 +118,59 @@ class RandomCode(Protection):
         """No area that holds too few units, or held too few when codes were given, stands in the file."""
         sizes = areas.drop_nulls().value_counts(name=_SIZE)
         few = {*small, *sizes.filter(pl.col(_SIZE) < self.min_size)[self.column].to_list()}
-        given = set(codes)
-
-        def violations(data: object) -> int:
-            assert isinstance(data, Microdata)
-            if self.column not in data.columns:
-                return 0
-            held = data.key_table([self.column])
-            shown = [None if v is None else text_of(v) for v in held.frame[self.column].to_list()]
-            # a later step may have taken units of an area away
-            small_now = held.counts < self.min_size
-            named = np.array([v is not None and v not in given for v in shown], dtype=np.bool_)
-            were_few = np.array([v in few for v in shown], dtype=np.bool_)
-            return int(held.counts[named & (small_now | were_few)].sum())
-
-        named: dict[str, object] = {"column": self.column, "size": self.min_size}
-        promise = Note("no area of {column} with fewer than {size} units is shown", named)
         remedy = (
-            f"Drop records, and change {self.column!r}, in steps before it; where a later step nulls keys, let it null "
-            f"others (importance = {{{self.column} = 100}} in local_suppression); or recode the areas to larger ones."
+            f"{LARGER_CLASSES}; or let local_suppression come last and null other keys than {self.column!r} "
+            f"(importance = {{{self.column} = 100}})"
         )
-        return Guarantee(promise, violations, remedy=remedy)
+        return NoSmallArea(self.column, self.min_size, frozenset(few), frozenset(codes), remedy=remedy)
 
     def _unmatched(self, rows: Rows, areas: pl.Series, small: list[str]) -> Guarantee:
         """Codes matched with areas by their sizes find no more people than naming the largest area does."""
         number = {name: i for i, name in enumerate(small)}
-        remembered = Remembered(rows.owners, np.array([number.get(a, -1) for a in areas.to_list()], dtype=np.int64))
+        area = np.array([number.get(a, -1) for a in areas.to_list()], dtype=np.int64)
+        return NotMatchedBySize(self.column, Remembered(rows.owners, area))
 
-        def violations(data: object) -> int:
-            assert isinstance(data, Microdata)
-            if self.column not in data.columns:
-                return 0
-            area, now = remembered.beside(data, [self.column])
-            inside = area >= 0
-            code = now[self.column].cast(pl.String).filter(pl.Series(inside)).fill_null("").to_numpy()
-            return matched_by_size(area[inside], code)
 
-        return Guarantee(
-            Note("the codes of {column} cannot be matched to areas by size", {"column": self.column}), violations
-        )
+@dataclass(frozen=True, eq=False)
+class NoSmallArea(Guarantee):
+    """No area is shown that has few units, or had few when codes were given."""
+
+    column: str
+    size: int
+    few: frozenset[str] = field(repr=False)
+    given: frozenset[str] = field(repr=False)
+
+    text = "no area of {column} with fewer than {size} units is shown"
+
+    def violations(self, data: Microdata) -> int:
+        if self.column not in data.columns:
+            return 0
+        held = data.key_table([self.column])
+        shown = [None if v is None else text_of(v) for v in held.frame[self.column].to_list()]
+        # a later step may have taken units of an area away
+        small_now = held.counts < self.size
+        named = np.array([v is not None and v not in self.given for v in shown], dtype=np.bool_)
+        were_few = np.array([v in self.few for v in shown], dtype=np.bool_)
+        return int(held.counts[named & (small_now | were_few)].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class NotMatchedBySize(Guarantee):
+    """Codes matched with areas by their sizes find few people."""
+
+    column: str
+    #: The number of each unit's area, -1 where it was large enough.
+    area: Remembered = field(repr=False)
+
+    text = "the codes of {column} cannot be matched to areas by size"
+
+    def violations(self, data: Microdata) -> int:
+        if self.column not in data.columns:
+            return 0
+        area, now = self.area.beside(data, [self.column])
+        inside = area >= 0
+        code = as_texts(now[self.column]).filter(pl.Series(inside)).fill_null("").to_numpy()
+        return matched_by_size(area[inside], code)
 
 
 def matched_by_size(area: np.ndarray, code: np.ndarray) -> int:

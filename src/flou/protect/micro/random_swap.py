@@ -17,7 +17,6 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
-from flou.engine.note import Note
 from flou.engine.parameters import Columns, Names
 from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
@@ -26,7 +25,7 @@ from flou.engine.taxonomy import always
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.perturbable import require_perturbable, schema_of_perturbed
 from flou.protect.micro.rows import read_rows
-from flou.protect.micro.swapped import exchanged, refuse_groups_of_one
+from flou.protect.micro.swapped import Swapped, refuse_groups_of_one
 
 
 class RandomSwap(Protection):
@@ -65,10 +64,9 @@ class RandomSwap(Protection):
             )
         released = rows.put_back(new, schema_of_perturbed(data.schema, self.columns, (*self.columns, *self.by)))
         kept = KeptInput.of(rows, released, new, moved)
-        promise = Note("values of {columns} were exchanged between records", {"columns": ", ".join(self.columns)})
         return Outcome(
             released,
-            guarantees=(exchanged(kept, self.columns, promise),),
+            guarantees=(Swapped(self.columns, kept),),
             changes=tuple(Change(c, None) for c in self.columns),
             details={"n_exchanged": int(2 * n_pairs.sum()), "n_changed": {c: int(m.sum()) for c, m in moved.items()}},
         )

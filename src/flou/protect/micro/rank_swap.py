@@ -8,6 +8,7 @@ the next largest, and everybody near the top still looks rich. Combine it with t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,8 +18,6 @@ from pydantic import Field
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError
-from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.engine.parameters import Columns, Names
 from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
@@ -28,7 +27,7 @@ from flou.engine.values import Proportion
 from flou.protect.micro.kept_input import KeptInput
 from flou.protect.micro.perturbable import require_numbers, require_perturbable, schema_of_perturbed
 from flou.protect.micro.rows import read_rows
-from flou.protect.micro.swapped import exchanged, refuse_groups_of_one
+from flou.protect.micro.swapped import Swapped, refuse_groups_of_one
 
 Integers = NDArray[np.int64]
 
@@ -88,7 +87,7 @@ class RankSwap(Protection):
         kept = KeptInput.of(rows, released, new, moved)
         return Outcome(
             released,
-            guarantees=tuple(_near(kept, column, n_far) for column, n_far in guarantees),
+            guarantees=tuple(SwappedNearby((column,), kept, n_far) for column, n_far in guarantees),
             changes=tuple(Change(c, int(m.sum())) for c, m in moved.items()),
             figures=figures,
         )
@@ -123,8 +122,13 @@ def _n_too_far(partner: Integers, reaches: Integers) -> int:
     return int((np.abs(partner - np.arange(len(partner))) > reaches).sum())
 
 
-def _near(kept: KeptInput, column: str, n_too_far: int) -> Guarantee:
-    """The promise for one column; how far values went is known from the swap itself."""
-    promise = Note("values of {column} were exchanged between records of close rank", {"column": column})
-    inner = exchanged(kept, (column,), promise)
-    return Guarantee(promise, lambda data: inner.violations(data) + n_too_far)
+@dataclass(frozen=True, eq=False)
+class SwappedNearby(Swapped):
+    """Values were exchanged between near ranks; how far they went is known from the swap itself."""
+
+    n_too_far: int
+
+    text = "values of {column} were exchanged between records of close rank"
+
+    def violations(self, data: Microdata) -> int:
+        return super().violations(data) + self.n_too_far

@@ -7,23 +7,23 @@ Reference: Hundepool et al. (2012), *Statistical Disclosure Control*.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.engine.errors import DataError, HierarchyError, ParameterError, listed
+from flou.engine.guarantee import Guarantee
 from flou.engine.method import require_columns
-from flou.engine.note import Note
 from flou.engine.parameters import Pairs
 from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.engine.taxonomy import always
-from flou.engine.values import text_of
+from flou.engine.values import as_written_in, text_of
 from flou.protect.micro.replaced import (
     known_values,
-    none_left,
     replace_values,
     rest_of_hierarchy,
     schema_after,
@@ -74,9 +74,8 @@ class Recode(Protection):
         schema = schema_after(data.schema, self.column, mapping, hierarchy)
         recoded, change = replace_values(data, self.column, mapping, counts, schema)
         targets = {text_of(v) for v in mapping.values()}
-        gone = {text_of(v) for v in mapping} - targets
-        promise = Note("no value of {column} finer than its recoding is left", {"column": self.column})
-        return Outcome(recoded, guarantees=(none_left(self.column, gone, promise),), changes=(change,))
+        gone = frozenset({text_of(v) for v in mapping} - targets)
+        return Outcome(recoded, guarantees=(NoneLeft(self.column, gone),), changes=(change,))
 
     def _mapping(self, data: Microdata, values: list[object]) -> dict[object, object]:
         keep = data.schema.not_applicable.get(self.column, ())
@@ -93,7 +92,10 @@ class Recode(Protection):
             except HierarchyError as error:
                 raise HierarchyError(f"Recode of {self.column!r}: {error}") from None
             return _one_type(mapping)
-        new = {text_of(old): value for old, value in self.mapping}
+        dtype = data.frame.collect_schema()[self.column]
+        new = {text_of(as_written_in(dtype, old)): value for old, value in self.mapping}
+        if len(new) < len(self.mapping):
+            raise ParameterError(f"mapping names a value of {self.column!r} twice, in two time zones: name it once.")
         kept = {text_of(v) for v in keep}
         missing = [v for v in values if text_of(v) not in new and text_of(v) not in kept]
         if missing:
@@ -102,6 +104,22 @@ class Recode(Protection):
                 "Map each value, to itself if it should stay."
             )
         return _one_type({v: new.get(text_of(v), v) for v in values})
+
+
+@dataclass(frozen=True, eq=False)
+class NoneLeft(Guarantee):
+    """No record shows one of the values that were replaced."""
+
+    column: str
+    gone: frozenset[str] = field(repr=False)
+
+    text = "no value of {column} finer than its recoding is left"
+
+    def violations(self, data: Microdata) -> int:
+        if self.column not in data.columns:
+            return 0
+        _, counts = value_counts(data, self.column)
+        return sum(n for value, n in counts.items() if value is not None and text_of(value) in self.gone)
 
 
 def _one_type(mapping: dict[object, object]) -> dict[object, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -16,19 +17,24 @@ from flou.engine.errors import GuaranteeBrokenError
 _OWNER = f"{native.RESERVED}owner"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Remembered:
-    """A value for each unit."""
+    """A value for each unit, in the order of the units."""
 
-    def __init__(self, owners: NDArray[Any], values: NDArray[Any]) -> None:
-        order = np.argsort(owners, kind="stable")
-        self._owners, self._values = owners[order], values[order]
+    owners: NDArray[Any]
+    values: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        order = np.argsort(self.owners, kind="stable")
+        object.__setattr__(self, "values", self.values[order])
+        object.__setattr__(self, "owners", self.owners[order])
 
     def of(self, owners: NDArray[Any]) -> NDArray[Any]:
         """What was remembered of these units."""
-        places = np.minimum(np.searchsorted(self._owners, owners), max(len(self._owners) - 1, 0))
-        if len(owners) and not (self._owners[places] == owners).all():
+        places = np.minimum(np.searchsorted(self.owners, owners), max(len(self.owners) - 1, 0))
+        if len(owners) and not (self.owners[places] == owners).all():
             raise GuaranteeBrokenError("A record of the output was not in the step's input; nothing is released.")
-        return self._values[places]
+        return self.values[places]
 
     def beside(self, data: Microdata, columns: list[str]) -> tuple[NDArray[Any], pl.DataFrame]:
         """What was remembered of the units that are still there, and the columns as they are now, row by row."""

@@ -16,8 +16,6 @@ from flou.describe.hierarchy import Hierarchy
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Rule, Schema
 from flou.engine import native
-from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.engine.release import Change
 from flou.engine.values import distinct, text_of
 
@@ -121,19 +119,6 @@ def coarsened_rules(rules: Sequence[Rule], column: str, mapping: Mapping[Any, An
             if parts <= values:
                 kept.append({**others[rest], column: new_value[parent]})
     return tuple(kept)
-
-
-def none_left(column: str, gone: set[str], promise: Note) -> Guarantee:
-    """The promise that no record shows one of the values that were replaced."""
-
-    def violations(data: object) -> int:
-        assert isinstance(data, Microdata)
-        if column not in data.columns:
-            return 0
-        _, counts = value_counts(data, column)
-        return sum(n for value, n in counts.items() if value is not None and text_of(value) in gone)
-
-    return Guarantee(promise, violations)
 
 
 def schema_of_new_values(data: Microdata, column: str, new: pl.Series) -> Schema:

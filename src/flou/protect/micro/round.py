@@ -9,6 +9,7 @@ that are large beside the unit: a turnover of a thousand million is as recognisa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +22,6 @@ from flou.describe.schema import Schema
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.engine.parameters import Columns
 from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
@@ -74,7 +74,7 @@ class Round(Protection):
             schema = self._schema(data, schema, column, codes[column])
         return Outcome(
             data.with_frame(native.map_batches(data.frame, rounded), schema),
-            guarantees=tuple(self._guarantee(c, codes[c]) for c in self.columns),
+            guarantees=tuple(MultiplesOf(c, self.unit, tuple(codes[c])) for c in self.columns),
             changes=tuple(Change(c, n) for c, n in n_changed.items()),
         )
 
@@ -115,18 +115,22 @@ class Round(Protection):
         after = schema_after(schema, column, mapping, hierarchy)
         return after.with_changes(types=schema.types)
 
-    def _guarantee(self, column: str, codes: Sequence[object]) -> Guarantee:
-        def violations(data: object) -> int:
-            assert isinstance(data, Microdata)
-            if column not in data.columns or not data.frame.collect_schema()[column].is_numeric():
-                return 0  # dropped or recoded since: its values are no longer shown
-            return sum(
-                int((rows[column] != _rounded(rows[column], self.unit, codes)).sum())
-                for rows in native.batches(data.frame.select(column))
-            )
 
-        text = "only multiples of {unit} are shown in {column}"
-        return Guarantee(Note(text, {"column": column, "unit": self.unit}), violations)
+@dataclass(frozen=True, eq=False)
+class MultiplesOf(Guarantee):
+    """A column shows multiples of a unit, and codes of what is not applicable."""
+
+    column: str
+    unit: float
+    codes: tuple[object, ...]
+
+    text = "only multiples of {unit} are shown in {column}"
+
+    def violations(self, data: Microdata) -> int:
+        if self.column not in data.columns or not data.frame.collect_schema()[self.column].is_numeric():
+            return 0  # dropped or recoded since: its values are no longer shown
+        shown = (rows[self.column] for rows in native.batches(data.frame.select(self.column)))
+        return sum(int((held != _rounded(held, self.unit, self.codes)).sum()) for held in shown)
 
 
 def _is_number(value: object) -> bool:

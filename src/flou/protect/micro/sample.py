@@ -10,6 +10,7 @@ the frame more closely. It protects nobody who is known to be in the sample.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import narwhals as nw
@@ -30,7 +31,7 @@ from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
 from flou.engine.values import Proportion
 from flou.protect.micro.remembered import Remembered
-from flou.protect.micro.rows import Rows, read_rows
+from flou.protect.micro.rows import read_rows
 from flou.protect.micro.weight_column import weight_column
 
 _SECRET: dict[str, Any] = {"secret": True}
@@ -79,12 +80,13 @@ class Sample(Protection):
             {weight: before / self.share, _DRAWN: pl.Series(_DRAWN, drawn)}, data.schema.with_changes(weight=weight)
         )
         frame = data.marked(frame=True)
+        everybody = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
         sampled = marked.with_frame(marked.frame.filter(nw.col(_DRAWN)).drop(_DRAWN)).with_kin(frame=frame)
         if sampled.n_records != n:
             raise DataError("The engine did not find the drawn records again; nothing is released.")
         return Outcome(
             sampled,
-            guarantees=(self._guarantee(rows, n, weight),),
+            guarantees=(AsInFrame(weight, n, everybody),),
             changes=(Change(weight, n),),
             notes=(
                 Note("a random sample was drawn; its design is secret"),
@@ -96,17 +98,20 @@ class Sample(Protection):
             ),
         )
 
-    def _guarantee(self, rows: Rows, n_drawn: int, weight: str) -> Guarantee:
-        everybody = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
 
-        def violations(data: object) -> int:
-            assert isinstance(data, Microdata)
-            everybody.beside(data, [])
-            return max(0, data.n_records - n_drawn) + changed_since(data, weight)
+@dataclass(frozen=True, eq=False)
+class AsInFrame(Guarantee):
+    """The records are as many as were drawn, and as they stand in the file that they were drawn from."""
 
-        return Guarantee(
-            Note("the records are a sample, each as it stands in the file that it was drawn from"), violations
-        )
+    weight: str
+    n_drawn: int
+    everybody: Remembered = field(repr=False)
+
+    text = "the records are a sample, each as it stands in the file that it was drawn from"
+
+    def violations(self, data: Microdata) -> int:
+        self.everybody.beside(data, [])
+        return max(0, data.n_records - self.n_drawn) + changed_since(data, self.weight)
 
 
 #: For how many periods the report says how many people samples show together.

@@ -6,13 +6,11 @@ later step touched the column; afterwards half of them must.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from flou.engine.errors import DataError
-from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
-from flou.protect.micro.kept_input import Compared, KeptInput
-from flou.protect.micro.least_change import changed_enough
+from flou.protect.micro.kept_input import Compared
+from flou.protect.micro.least_change import ChangedEnough
 
 
 def refuse_groups_of_one(n: int, what: str) -> None:
@@ -24,13 +22,13 @@ def refuse_groups_of_one(n: int, what: str) -> None:
         )
 
 
-def exchanged(kept: KeptInput, columns: Sequence[str], promise: Note) -> Guarantee:
-    """The promise that values of columns were exchanged; beside each record stands whether its value is another."""
+@dataclass(frozen=True, eq=False)
+class Swapped(ChangedEnough):
+    """Values of columns were exchanged; beside each record stands whether its value is another."""
 
-    def total_and_least(compared: Compared) -> tuple[float, float]:
+    text = "values of {columns} were exchanged between records"
+
+    def total_and_least(self, compared: Compared) -> tuple[float, float]:
         assert compared.beside is not None
         moved = compared.beside
         return float((moved & compared.before.ne_missing(compared.after)).sum()), float(moved.sum())
-
-    each = [changed_enough(kept, column, promise, total_and_least) for column in columns]
-    return Guarantee(promise, lambda data: sum(one.violations(data) for one in each))

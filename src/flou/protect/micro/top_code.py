@@ -8,6 +8,7 @@ value. It keeps every value on the near side. Reference: Hundepool et al. (2012)
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import narwhals as nw
@@ -15,6 +16,7 @@ from pydantic import Field, model_validator
 
 from flou.describe.microdata import Microdata
 from flou.describe.schema import Schema
+from flou.describe.units import count_where
 from flou.engine import native
 from flou.engine.errors import DataError, ParameterError
 from flou.engine.guarantee import Guarantee
@@ -25,7 +27,7 @@ from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
-from flou.engine.values import codes_in, text_of
+from flou.engine.values import codes_in, exact_number
 from flou.protect.micro.exact_floats import exact_floats
 from flou.protect.micro.replaced import known_values, schema_after, value_counts
 
@@ -108,10 +110,10 @@ class _OneSided(Protection):
                 exact_floats(rows[self.column])
         coded = self._coded(data, bound)
         value = nw.when(coded).then(nw.lit(shown, kind)).otherwise(nw.col(self.column).cast(kind))
-        n = data.count_where(coded)
+        n = count_where(data, coded)
         return Outcome(
             data.with_frame(data.frame.with_columns(value.alias(self.column)), self._schema(data, bound, shown)),
-            guarantees=(self._guarantee(bound, shown),),
+            guarantees=(NoneBeyond(self, bound, shown),),
             changes=(Change(self.column, n),),
             figures={"bound": bound, "replacement": shown, "n_coded": n},
         )
@@ -151,11 +153,10 @@ class _OneSided(Protection):
 
     def _is_coded(self, data: Microdata, value: object, bound: float) -> bool:
         """Whether a value, perhaps declared as text, lies beyond the bound."""
-        try:
-            number = float(text_of(value))
-        except ValueError:
+        number, limit = exact_number(value), exact_number(bound)
+        if number is None or limit is None or number in map(exact_number, self._codes(data)):
             return False
-        return number not in self._codes(data) and self._beyond(number, bound)
+        return number > limit if self._side > 0 else number < limit
 
     def _coded(self, data: Microdata, bound: float) -> nw.Expr:
         """Records to code: beyond the bound, and not a not-applicable code such as 999."""
@@ -169,19 +170,27 @@ class _OneSided(Protection):
         dtype = data.frame.collect_schema()[self.column]
         return codes_in(dtype, data.schema.not_applicable.get(self.column, ()))
 
-    def _guarantee(self, bound: float, shown: float) -> Guarantee:
-        def violations(data: object) -> int:
-            assert isinstance(data, Microdata)
-            if self.column not in data.columns or not data.frame.collect_schema()[self.column].is_numeric():
-                return 0  # dropped or recoded since: its values are no longer shown
-            return data.count_where(self._coded(data, bound) & (nw.col(self.column) != shown))
 
-        text = (
-            "no value of {column} above {bound} is shown"
-            if self._side > 0
-            else "no value of {column} below {bound} is shown"
-        )
-        return Guarantee(Note(text, {"column": self.column, "bound": bound}), violations)
+@dataclass(frozen=True, eq=False)
+class NoneBeyond(Guarantee):
+    """No value beyond a bound is shown, but for the one that stands for them."""
+
+    method: _OneSided
+    bound: float
+    shown: float
+
+    @property
+    def promise(self) -> Note:
+        text = "no value of {column} below {bound} is shown"
+        if self.method._side > 0:
+            text = "no value of {column} above {bound} is shown"
+        return Note(text, {"column": self.method.column, "bound": self.bound})
+
+    def violations(self, data: Microdata) -> int:
+        column = self.method.column
+        if column not in data.columns or not data.frame.collect_schema()[column].is_numeric():
+            return 0  # dropped or recoded since: its values are no longer shown
+        return count_where(data, self.method._coded(data, self.bound) & (nw.col(column) != self.shown))
 
 
 def _whole(number: float, what: str, column: str) -> int:

@@ -13,6 +13,7 @@ amounts, which are left out of what is published; nor against an intruder who ha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -31,7 +32,7 @@ from flou.engine.parameters import as_tuple
 from flou.engine.randomness import Draws
 from flou.engine.taxonomy import always
 from flou.protect.table.count_protection import Additive, CountProtection
-from flou.protect.table.protection import Promise
+from flou.protect.table.protection import TableGuarantee
 
 
 def _matrix_from_lines(value: object) -> object:
@@ -109,32 +110,13 @@ class CellKey(CountProtection):
     def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
         if table.cells.key is not None:
             require_random(table.true_counts, table.cells.key)
-        return self._shown(table)
+        return moved_by_keys(table, self.mechanism)
 
-    def _shown(self, table: Table) -> NDArray[Any]:
-        """What the keys make of the counts, or of weighted estimates through their numbers of contributors."""
-        if table.cells.key is None:
-            raise DataError(
-                "The table has no cell keys, so its noise would have to be drawn at each call and could be averaged "
-                "away. Give each record a key first: keyed = flou.record_keys(people, secret=…); keyed.tabulate(…)."
-            )
-        n = table.true_counts
-        moved = n + self.mechanism.deviations(n, table.cells.key)
-        if table.cells.weighted is None:
-            return moved
-        # whole units: the digits behind them would tell the number of contributors, which divides the estimate
-        estimates: NDArray[Any] = np.rint(table.cells.weighted * moved / np.maximum(n, 1))
-        return estimates
+    def _cell_promises(self) -> Sequence[TableGuarantee]:
+        return (MovedByDAtMost(self.mechanism), MovedByKey(self.mechanism))
 
-    def _cell_promises(self) -> Sequence[Promise]:
-        return (
-            (Note("no count is moved by more than {D}", {"D": self.mechanism.reach}), self._too_far),
-            (Note("each cell is moved as its key says: the same people alike in every table"), self._not_by_key),
-        )
-
-    def _lasting_promises(self) -> Sequence[Promise]:
-        js = self.mechanism.js
-        return ((Note("no count from 1 to {js} is shown", {"js": js}), self._ruled_out),) if js else ()
+    def _lasting_promises(self) -> Sequence[TableGuarantee]:
+        return (NoneUpToJs(self.mechanism),) if self.mechanism.js else ()
 
     def _own_notes(self) -> Sequence[Note]:
         if self.V is None or self.stack is not None:
@@ -145,17 +127,66 @@ class CellKey(CountProtection):
         text = "the variance of the noise is {reached}, not {V}: with D = {D} it cannot be larger"
         return (Note(text, {"reached": round(reached, 3), "V": self.V, "D": self.D}),)
 
-    def _too_far(self, table: Table) -> int:
+
+def moved_by_keys(table: Table, mechanism: TransitionMatrix) -> NDArray[Any]:
+    """What the keys make of the counts, or of weighted estimates through their numbers of contributors."""
+    if table.cells.key is None:
+        raise DataError(
+            "The table has no cell keys, so its noise would have to be drawn at each call and could be averaged "
+            "away. Give each record a key first: keyed = flou.record_keys(people, secret=…); keyed.tabulate(…)."
+        )
+    n = table.true_counts
+    moved = n + mechanism.deviations(n, table.cells.key)
+    if table.cells.weighted is None:
+        return moved
+    # whole units: the digits behind them would tell the number of contributors, which divides the estimate
+    estimates: NDArray[Any] = np.rint(table.cells.weighted * moved / np.maximum(n, 1))
+    return estimates
+
+
+@dataclass(frozen=True, eq=False)
+class _OfCellKey(TableGuarantee):
+    """A promise of the cell key method with this matrix."""
+
+    mechanism: TransitionMatrix
+
+
+class MovedByDAtMost(_OfCellKey):
+    """No figure lies further from the true one than the matrix reaches."""
+
+    text = "no count is moved by more than {D}"
+
+    @property
+    def D(self) -> int:  # noqa: N802 - the paper's name
+        return self.mechanism.reach
+
+    def wrong(self, table: Table) -> int:
         true, unit, slack = _scale(table)
-        return int((np.abs(table.published_counts - true) > self.mechanism.reach * unit + slack).sum())
+        return int((np.abs(table.published_counts - true) > self.D * unit + slack).sum())
 
-    def _not_by_key(self, table: Table) -> int:
-        return int((table.published_counts != self._shown(table)).sum())
 
-    def _ruled_out(self, table: Table) -> int:
+class MovedByKey(_OfCellKey):
+    """Figures are those that the cell keys give."""
+
+    text = "each cell is moved as its key says: the same people alike in every table"
+
+    def wrong(self, table: Table) -> int:
+        return int((table.published_counts != moved_by_keys(table, self.mechanism)).sum())
+
+
+class NoneUpToJs(_OfCellKey):
+    """No figure is shown that the matrix rules out."""
+
+    text = "no count from 1 to {js} is shown"
+
+    @property
+    def js(self) -> int:
+        return self.mechanism.js
+
+    def wrong(self, table: Table) -> int:
         _, unit, slack = _scale(table)
         shown = table.published_counts
-        return int(((shown > 0) & (shown < (self.mechanism.js + 1) * unit - slack)).sum())
+        return int(((shown > 0) & (shown < (self.js + 1) * unit - slack)).sum())
 
 
 def _scale(table: Table) -> tuple[NDArray[Any], NDArray[Any], float]:

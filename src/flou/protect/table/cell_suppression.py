@@ -36,7 +36,7 @@ from flou.engine.places import located
 from flou.engine.randomness import Draws
 from flou.engine.release import Outcome
 from flou.engine.taxonomy import Answers
-from flou.protect.table.protection import Promise, TableProtection
+from flou.protect.table.protection import TableGuarantee, TableProtection
 from flou.protect.table.suppression.costs import Cost, cell_costs
 from flou.protect.table.suppression.search import MODULAR_CELLS, LimitReached, Pattern, Search, Task
 from flou.protect.table.suppression.state import Unfinished, drop_state, fingerprint, load_state, save_state
@@ -49,7 +49,6 @@ from flou.risk.table.sensitive_cells import PrimaryRules, may_be_empty, sensitiv
 from flou.risk.table.statements import Statements, read_statements
 
 _MOST_LISTED = 5
-_PROMISE = "no sensitive cell can be computed from the figures shown more closely than its protection levels allow"
 
 
 class CellSuppression(TableProtection):
@@ -259,11 +258,8 @@ class CellSuppression(TableProtection):
         share = float(np.abs(value[inner & table.suppression.hidden]).sum()) / total if total else 0.0
         return {"suppressed_share": share}
 
-    def _promises(self) -> Sequence[Promise]:
-        return (
-            (Note(_PROMISE), _disclosed),
-            (Note("every figure that is shown is the true one"), _untrue),
-        )
+    def _promises(self) -> Sequence[TableGuarantee]:
+        return (NoneDisclosed(), TrueFigures())
 
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
         out = []
@@ -303,23 +299,32 @@ def _first_findings(table: Table, found: Audit) -> str:
     return f"disclosed are {_names(table, found.findings['cell'].to_list())}"
 
 
-def _disclosed(table: Table) -> int:
-    """How many sensitive cells somebody can compute, by the audit of this very pattern."""
-    held, published = table.suppression, table.published
-    if held is None or held.audit is None or published is None:
-        return table.n_cells
-    if held.audit.hidden is None or not np.array_equal(held.audit.hidden, published.hidden):
-        return table.n_cells  # an audit of another pattern proves nothing of this one
-    return held.audit.n_disclosed
+class NoneDisclosed(TableGuarantee):
+    """The violations are sensitive cells that somebody can compute, by the audit of this very pattern."""
+
+    text = "no sensitive cell can be computed from the figures shown more closely than its protection levels allow"
+
+    def wrong(self, table: Table) -> int:
+        held, published = table.suppression, table.published
+        if held is None or held.audit is None or published is None:
+            return table.n_cells
+        if held.audit.hidden is None or not np.array_equal(held.audit.hidden, published.hidden):
+            return table.n_cells  # an audit of another pattern proves nothing of this one
+        return held.audit.n_disclosed
 
 
-def _untrue(table: Table) -> int:
-    if table.published is None:
-        return table.n_cells
-    shown, wrong = ~table.published.hidden, 0
-    if table.published.counted:
-        true = table.true_counts if table.cells.weighted is None else table.cells.weighted
-        wrong += int((table.published.count[shown] != true[shown]).sum())
-    if table.published.value is not None:
-        wrong += int((table.published.value[shown] != table.true_values[shown]).sum())
-    return wrong
+class TrueFigures(TableGuarantee):
+    """What is shown is not changed."""
+
+    text = "every figure that is shown is the true one"
+
+    def wrong(self, table: Table) -> int:
+        if table.published is None:
+            return table.n_cells
+        shown, wrong = ~table.published.hidden, 0
+        if table.published.counted:
+            true = table.true_counts if table.cells.weighted is None else table.cells.weighted
+            wrong += int((table.published.count[shown] != true[shown]).sum())
+        if table.published.value is not None:
+            wrong += int((table.published.value[shown] != table.true_values[shown]).sum())
+        return wrong

@@ -1,9 +1,10 @@
 """What the protections that move counts share: no sums beside them, and margins that add up if asked.
 
-Each count is moved by itself, so that tables do not add up. With `additive = "repair"` the moved figures, and nothing
-else, are adjusted until they do (`additivity`): whoever has the published table could do so too, so nothing more is
-disclosed. It has its price, which is reported: the bound of a single cell's deviation no longer holds, a cell may be
-shown differently in two tables, and no mechanism of single cells describes the result.
+Each count is moved by itself, so that tables do not add up. Cell keys and noise offer a repair (`additive = "repair"`):
+the moved figures, and nothing else, are adjusted until they do (`additivity`): whoever has the published table could do
+so too, so nothing more is disclosed. It has its price, which is reported: the bound of a single cell's deviation no
+longer holds, a cell may be shown differently in two tables, and no mechanism of single cells describes the result.
+Rounding offers none: all cells are rounded together instead (`controlled`).
 
 Exact sums of amounts would tell by how much the counts beside them were moved: they are left out.
 """
@@ -27,14 +28,17 @@ from flou.engine.note import Note
 from flou.engine.randomness import Draws, keyed_hash
 from flou.engine.release import Outcome
 from flou.protect.table.additivity import count_open_margins, restore_additivity
-from flou.protect.table.protection import Promise, TableProtection
+from flou.protect.table.protection import TableGuarantee, TableProtection
 
 #: Whether margins are made to add up.
 Additive = Literal["no", "repair"]
 
 
 class CountProtection(TableProtection):
-    """A protection that moves each count by itself. A subclass implements `_moved`, `_allowed` and `_cell_promises`."""
+    """A protection that moves each count by itself.
+
+    A subclass implements `_moved` and `_cell_promises`, and `_allowed` where it offers a repair.
+    """
 
     def _moved(self, table: Table, draw: Draws) -> NDArray[Any]:
         """The figures that each cell gets by itself."""
@@ -50,11 +54,11 @@ class CountProtection(TableProtection):
         """Whether margins are made to add up; a subclass has a parameter `additive`."""
         return getattr(self, "additive", "no") == "repair"
 
-    def _cell_promises(self) -> Sequence[Promise]:
+    def _cell_promises(self) -> Sequence[TableGuarantee]:
         """What is guaranteed of each cell by itself, which a repair would break."""
         raise NotImplementedError
 
-    def _lasting_promises(self) -> Sequence[Promise]:
+    def _lasting_promises(self) -> Sequence[TableGuarantee]:
         """What is guaranteed of each cell, repaired or not."""
         return ()
 
@@ -73,10 +77,10 @@ class CountProtection(TableProtection):
         least, step = self._allowed
         return Published(count=restore_additivity(table, moved, least=least, step=step))
 
-    def _promises(self) -> Sequence[Promise]:
-        first = (adds_up(),) if self._repairs else ()
+    def _promises(self) -> Sequence[TableGuarantee]:
+        first = (AddsUp(),) if self._repairs else ()
         own = () if self._repairs else self._cell_promises()
-        return (*first, *own, *self._lasting_promises(), zeros_stay(), no_sums())
+        return (*first, *own, *self._lasting_promises(), ZerosStay(), NoSums())
 
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
         return (*tell_of_sums(tables), *self._own_notes())
@@ -100,7 +104,7 @@ class CountProtection(TableProtection):
 
 
 def with_costs(outcome: Outcome, before: NDArray[Any]) -> Outcome:
-    """The outcome with what the repair changed, and what that did to the deviations from the true counts."""
+    """The outcome of a repair with what it changed, and what that did to the deviations from the true counts."""
     tables = tables_of(outcome.data)
     after = np.concatenate([table.published_counts for table in tables])
     true = np.concatenate([table.true_counts for table in tables])
@@ -130,19 +134,31 @@ def with_costs(outcome: Outcome, before: NDArray[Any]) -> Outcome:
     return replace(outcome, figures={**outcome.figures, **figures}, notes=tuple(notes))
 
 
-def adds_up() -> Promise:
-    """The promise of a repair."""
-    return Note("every margin is the sum of its parts"), count_open_margins
+class AddsUp(TableGuarantee):
+    """What a repair promises."""
+
+    text = "every margin is the sum of its parts"
+
+    def wrong(self, table: Table) -> int:
+        return count_open_margins(table)
 
 
-def zeros_stay() -> Promise:
-    """The promise that empty cells are shown as such."""
-    return Note("a cell that nobody is in is shown as zero"), _zeros_moved
+class ZerosStay(TableGuarantee):
+    """Empty cells are shown as such."""
+
+    text = "a cell that nobody is in is shown as zero"
+
+    def wrong(self, table: Table) -> int:
+        return int(((table.true_counts == 0) & (table.published_counts != 0)).sum())
 
 
-def no_sums() -> Promise:
-    """The promise that counts are shown alone."""
-    return Note("no sum of amounts is shown beside the counts"), _sums_shown
+class NoSums(TableGuarantee):
+    """Counts are shown alone."""
+
+    text = "no sum of amounts is shown beside the counts"
+
+    def wrong(self, table: Table) -> int:
+        return 0 if table.published_values is None else table.n_cells
 
 
 def tell_of_sums(tables: Sequence[Table]) -> Sequence[Note]:
@@ -150,14 +166,6 @@ def tell_of_sums(tables: Sequence[Table]) -> Sequence[Note]:
     text = "the sums of {columns} are not published: beside the counts they would tell how far these were moved"
     columns = sorted({t.value_name for t in tables if t.cells.value is not None and t.value_name})
     return (Note(text, {"columns": ", ".join(columns)}),) if columns else ()
-
-
-def _zeros_moved(table: Table) -> int:
-    return int(((table.true_counts == 0) & (table.published_counts != 0)).sum())
-
-
-def _sums_shown(table: Table) -> int:
-    return 0 if table.published_values is None else table.n_cells
 
 
 def _count_inconsistent(tables: Sequence[Table]) -> int:

@@ -16,7 +16,7 @@ Losses of several releases of the same records add up: give them one budget.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Self
 
@@ -36,7 +36,7 @@ from flou.engine.release import Outcome, Release
 from flou.engine.secret import Secret
 from flou.engine.taxonomy import always
 from flou.protect.table.additivity import require_parts, restore_additivity
-from flou.protect.table.count_protection import Additive, adds_up, no_sums, tell_of_sums, with_costs
+from flou.protect.table.count_protection import Additive, AddsUp, NoSums, tell_of_sums, with_costs
 from flou.protect.table.privacy_budget import PURPOSE, PrivacyBudget
 from flou.protect.table.privacy_ledger import checked_loss
 from flou.protect.table.privacy_loss import (
@@ -47,7 +47,7 @@ from flou.protect.table.privacy_loss import (
     noised_cells,
     spent_loss,
 )
-from flou.protect.table.protection import Promise, TableProtection, require_unprotected
+from flou.protect.table.protection import TableGuarantee, TableProtection, require_unprotected
 
 
 def _ledger(budget: PrivacyBudget | str) -> object:
@@ -98,6 +98,10 @@ class NoisyCounts(TableProtection):
     def _parts(self) -> dict[str, Fraction]:
         """The shares as they are written: 0.7 and 0.3 are 1."""
         return {name: Fraction(repr(share)) for name, share in self.shares or ()}
+
+    def stored_state(self) -> dict[str, Any]:
+        """The parameters as an office may keep them: a budget is the file of its ledger."""
+        return {**self.__dict__, "budget": None if self.budget is None else _ledger(self.budget)}
 
     def protect(
         self, data: Any, *, secret: Secret | int | None = None, series: str = "", period: str | None = None
@@ -187,28 +191,10 @@ class NoisyCounts(TableProtection):
         if self.additive == "repair":
             require_parts(table)
 
-    def _promised(self, tables: Sequence[Table], loss: Loss) -> Sequence[Promise]:
-        paid_for = {t.name: paid for t, *paid in zip(tables, loss.queries, loss.noises, strict=True)}
-
-        def overspent(table: Table) -> int:
-            if table.published is None or table.name not in paid_for:
-                return table.n_cells  # figures without noise
-            queries, noise = paid_for[table.name]
-            again = spent_loss(loss.queries, loss.scales, self.delta)
-            wrong = count_queries(table) != queries or table.mechanism not in (None, noise)
-            return int(wrong or again.epsilon > self.epsilon or again.delta > self.delta)
-
-        text = (
-            "one record more or less changes the chance of any release by a factor of exp({epsilon}) at most, but for "
-            "a chance of {delta}"
-        )
-        return (
-            (Note(text, {"epsilon": self.epsilon, "delta": self.delta}), overspent),
-            (Note("no count below zero is shown"), lambda t: int((t.published_counts < 0).sum())),
-            (Note("a cell that nobody can be in is shown as zero"), _filled),
-            *((adds_up(),) if self.additive == "repair" else ()),
-            no_sums(),
-        )
+    def _promised(self, tables: Sequence[Table], loss: Loss) -> Sequence[TableGuarantee]:
+        added = (AddsUp(),) if self.additive == "repair" else ()
+        within = LossWithin(self.epsilon, self.delta, loss, tuple(table.name for table in tables))
+        return (within, NoneBelowZero(), ImpossibleStayZero(), *added, NoSums())
 
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
         return tell_of_sums(tables)
@@ -278,5 +264,45 @@ class NoisyCounts(TableProtection):
         return notes
 
 
-def _filled(table: Table) -> int:
-    return int((table.published_counts[~noised_cells(table)] != 0).sum())
+@dataclass(frozen=True, eq=False)
+class LossWithin(TableGuarantee):
+    """The noise that each table was paid for costs epsilon and delta together."""
+
+    epsilon: float
+    delta: float
+    loss: Loss
+    #: The tables that were paid for.
+    tables: tuple[str, ...]
+
+    text = (
+        "one record more or less changes the chance of any release by a factor of exp({epsilon}) at most, but for "
+        "a chance of {delta}"
+    )
+
+    def wrong(self, table: Table) -> int:
+        loss = self.loss
+        paid_for = dict(zip(self.tables, zip(loss.queries, loss.noises, strict=True), strict=True))
+        if table.published is None or table.name not in paid_for:
+            return table.n_cells  # figures without noise
+        queries, noise = paid_for[table.name]
+        again = spent_loss(loss.queries, loss.scales, self.delta)
+        wrong = count_queries(table) != queries or table.mechanism not in (None, noise)
+        return int(wrong or again.epsilon > self.epsilon or again.delta > self.delta)
+
+
+class NoneBelowZero(TableGuarantee):
+    """Counts are counts."""
+
+    text = "no count below zero is shown"
+
+    def wrong(self, table: Table) -> int:
+        return int((table.published_counts < 0).sum())
+
+
+class ImpossibleStayZero(TableGuarantee):
+    """Cells that the schema rules out get no noise."""
+
+    text = "a cell that nobody can be in is shown as zero"
+
+    def wrong(self, table: Table) -> int:
+        return int((table.published_counts[~noised_cells(table)] != 0).sum())

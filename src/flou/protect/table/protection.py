@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from flou.describe.mechanism.mechanism import Mechanism
 from flou.describe.table.cells import Floats, Published
+from flou.describe.table.seen import left_out_categories
 from flou.describe.table.table import Table
 from flou.describe.table.table_set import TableSet, tables_of
 from flou.engine.data import DataKind
@@ -19,8 +21,16 @@ from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 
-#: What is promised of each published table, and how many of its cells break it.
-Promise = tuple[Note, Callable[[Table], int]]
+
+class TableGuarantee(Guarantee):
+    """A promise of every published table, proven on one or on a set. A subclass implements `wrong`."""
+
+    @abstractmethod
+    def wrong(self, table: Table) -> int:
+        """How many cells of a table break the promise."""
+
+    def violations(self, data: Table | TableSet) -> int:
+        return sum(self.wrong(table) for table in tables_of(data))
 
 
 class TableProtection(Protection):
@@ -45,7 +55,7 @@ class TableProtection(Protection):
         """The table with what may be seen of it; a suppression adds its reasons."""
         return table.with_changes(published=self._publish(table, draw), mechanism=self._mechanism_of(table))
 
-    def _promises(self) -> Sequence[Promise]:
+    def _promises(self) -> Sequence[TableGuarantee]:
         """What is guaranteed of every published table."""
         return ()
 
@@ -58,13 +68,13 @@ class TableProtection(Protection):
         require_unprotected(tables)
         return self._outcome(data, [self._protected(table, draw) for table in tables], self._promises())
 
-    def _outcome(self, data: Any, done: Sequence[Table], promises: Sequence[Promise]) -> Outcome:
+    def _outcome(self, data: Any, done: Sequence[Table], promises: Sequence[TableGuarantee]) -> Outcome:
         """The protected tables with what was changed and what is promised of them."""
         moved = np.concatenate([_deviations(table) for table in done])
         seen = moved[~np.isnan(moved)]
         return Outcome(
             data=data.with_tables(done) if isinstance(data, TableSet) else done[0],
-            guarantees=tuple(_over_tables(promise, wrong) for promise, wrong in promises),
+            guarantees=tuple(promises),
             changes=(Change("count", int((moved != 0).sum())),),  # a cell that is withheld is NaN, and changed
             figures={
                 "n_cells": len(moved),
@@ -72,7 +82,7 @@ class TableProtection(Protection):
                 "mean_deviation": float(np.abs(seen).mean()) if len(seen) else 0.0,
                 "largest_deviation": float(np.abs(seen).max(initial=0.0)),
             },
-            notes=tuple(self._notes(done)),
+            notes=(*self._notes(done), *_tell_of_categories(done)),
         )
 
 
@@ -95,11 +105,21 @@ def _deviations(table: Table) -> Floats:
     return moved
 
 
-def _over_tables(promise: Note, wrong: Callable[[Table], int]) -> Guarantee:
-    """A promise of each table, proven on one or on a set."""
-
-    def violations(data: object) -> int:
-        assert isinstance(data, Table | TableSet)
-        return sum(wrong(table) for table in tables_of(data))
-
-    return Guarantee(promise, violations)
+def _tell_of_categories(tables: Sequence[Table]) -> Sequence[Note]:
+    """What is left out of tables of all cells: it would tell that a category occurs."""
+    left_out, n_cells = set(), 0
+    for table in tables:
+        found, n = left_out_categories(table)
+        left_out |= {(dim.columns, dim.labels.row(node)) for dim, node in found}
+        n_cells += n
+    if not left_out:
+        return ()
+    # categories of several levels cannot be declared
+    of = sorted({columns[0] for columns, _ in left_out if len(columns) == 1})
+    text = (
+        "{n} categories that only zeros show are left out, with {cells} cells: declare them as modalities of {columns} "
+        "if everybody knows that they exist"
+        if of
+        else "{n} categories that only zeros show are left out, with {cells} cells"
+    )
+    return (Note(text, {"n": len(left_out), "cells": n_cells, "columns": ", ".join(of)}, internal=True),)

@@ -15,7 +15,7 @@ beside the base. Sums of amounts are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -37,8 +37,8 @@ from flou.engine.release import Outcome
 from flou.engine.taxonomy import always
 from flou.protect.table.additivity import require_parts
 from flou.protect.table.controlled import round_together
-from flou.protect.table.count_protection import CountProtection, adds_up, no_sums, zeros_stay
-from flou.protect.table.protection import Promise, require_unprotected
+from flou.protect.table.count_protection import AddsUp, CountProtection, NoSums, ZerosStay
+from flou.protect.table.protection import TableGuarantee, require_unprotected
 
 #: Whether each cell is rounded by itself, or all of them together so that margins add up.
 Additive = Literal["no", "controlled"]
@@ -85,29 +85,13 @@ class _Multiples(CountProtection):
         """Which cells should go up; by default those whose deviation is less then."""
         return None
 
-    def _promises_together(self, mechanism: ControlledRounding) -> Sequence[Promise]:
-        limit = mechanism.reach + 1
-        near = (
-            Note("no count is moved by {base} or more", {"base": limit}),
-            lambda table: int((self._deviations(table) >= limit).sum()),
-        )
-        stay = (Note("a multiple of {base} stays as it is", {"base": self.base}), self._multiples_moved)
-        own = (near, stay) if mechanism.within == 1 else (near,)
-        return (adds_up(), *own, *self._lasting_promises(), zeros_stay(), no_sums())
+    def _promises_together(self, mechanism: ControlledRounding) -> Sequence[TableGuarantee]:
+        near = MovedByLess(mechanism.reach + 1)
+        own = (near, MultiplesStay(self.base)) if mechanism.within == 1 else (near,)
+        return (AddsUp(), *own, *self._lasting_promises(), ZerosStay(), NoSums())
 
-    def _multiples_moved(self, table: Table) -> int:
-        stays = np.remainder(_true(table), self.base) == 0
-        return int((stays & (self._deviations(table) > 0)).sum())
-
-    def _lasting_promises(self) -> Sequence[Promise]:
-        return ((Note("every count shown is a multiple of {base}", {"base": self.base}), self._no_multiple),)
-
-    def _no_multiple(self, table: Table) -> int:
-        return int((np.remainder(table.published_counts, self.base) != 0).sum())
-
-    def _deviations(self, table: Table) -> NDArray[Any]:
-        moved: NDArray[Any] = np.abs(table.published_counts - _true(table))
-        return moved
+    def _lasting_promises(self) -> Sequence[TableGuarantee]:
+        return (OnlyMultiples(self.base),)
 
     def _notes(self, tables: Sequence[Table]) -> Sequence[Note]:
         """A person of a weight beyond the base is not hidden by rounding to it."""
@@ -121,6 +105,54 @@ class _Multiples(CountProtection):
             )
             out.append(Note(text, {"weight": round(weights / people, 1), "base": self.base}, internal=True))
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRounding(TableGuarantee):
+    """A promise about multiples of a base."""
+
+    base: int
+
+
+class MovedByLess(_OfRounding):
+    """No figure lies as far from the true one as the base."""
+
+    text = "no count is moved by {base} or more"
+
+    def wrong(self, table: Table) -> int:
+        return int((_deviations(table) >= self.base).sum())
+
+
+class MovedByHalf(_OfRounding):
+    """No figure lies further from the true one than half the base."""
+
+    text = "no count is moved by more than {half}, half the base"
+
+    @property
+    def half(self) -> float:
+        return self.base / 2 if self.base % 2 else self.base // 2
+
+    def wrong(self, table: Table) -> int:
+        return int((2 * _deviations(table) > self.base).sum())
+
+
+class MultiplesStay(_OfRounding):
+    """True multiples are shown."""
+
+    text = "a multiple of {base} stays as it is"
+
+    def wrong(self, table: Table) -> int:
+        stays = np.remainder(_true(table), self.base) == 0
+        return int((stays & (_deviations(table) > 0)).sum())
+
+
+class OnlyMultiples(_OfRounding):
+    """Every figure is a multiple."""
+
+    text = "every count shown is a multiple of {base}"
+
+    def wrong(self, table: Table) -> int:
+        return int((np.remainder(table.published_counts, self.base) != 0).sum())
 
 
 class Rounding(_Multiples):
@@ -139,12 +171,8 @@ class Rounding(_Multiples):
         below, remainders = split_multiples(_true(table), self.base)
         return below + self.base * (2 * remainders >= self.base)
 
-    def _cell_promises(self) -> Sequence[Promise]:
-        text = "no count is moved by more than {half}, half the base"
-        return ((Note(text, {"half": self.base / 2 if self.base % 2 else self.base // 2}), self._too_far),)
-
-    def _too_far(self, table: Table) -> int:
-        return int((2 * self._deviations(table) > self.base).sum())
+    def _cell_promises(self) -> Sequence[TableGuarantee]:
+        return (MovedByHalf(self.base),)
 
 
 class RandomRounding(_Multiples):
@@ -177,14 +205,8 @@ class RandomRounding(_Multiples):
         # up when key / 2^32 < remainder / base, in whole numbers where the counts are
         return below + self.base * (keys * self.base < remainders * KEYS)
 
-    def _cell_promises(self) -> Sequence[Promise]:
-        return (
-            (Note("no count is moved by {base} or more", {"base": self.base}), self._too_far),
-            (Note("a multiple of {base} stays as it is", {"base": self.base}), self._multiples_moved),
-        )
-
-    def _too_far(self, table: Table) -> int:
-        return int((self._deviations(table) >= self.base).sum())
+    def _cell_promises(self) -> Sequence[TableGuarantee]:
+        return (MovedByLess(self.base), MultiplesStay(self.base))
 
 
 def split_multiples(figures: NDArray[Any], base: int) -> tuple[Ints, NDArray[Any]]:
@@ -202,6 +224,11 @@ def draw_keys(table: Table, draw: Draws) -> Ints:
     lasting = draw.lasting("random rounding of a cell")
     cells = hash_coordinates(table, lambda texts: lasting.bits(texts, 0)) + lasting.bits(table.true_counts, 1)
     return (lasting.bits(cells.view(np.int64), 2) >> np.uint64(32)).astype(np.int64)
+
+
+def _deviations(table: Table) -> NDArray[Any]:
+    moved: NDArray[Any] = np.abs(table.published_counts - _true(table))
+    return moved
 
 
 def _true(table: Table) -> NDArray[Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flou.attack.table.bounds_result import BoundsResult
+from flou.attack.results.cells import CellsResult
+from flou.engine.attack import AttackResult
 from flou.engine.comparison import ComparisonResult
 from flou.engine.result import Result, RiskResult
 from flou.reporting.reader import Reader
 from flou.reporting.sections.attacks import Attacks, general, guesses
 from flou.reporting.sections.file import Changed, File
+from flou.reporting.sections.files import Files
 from flou.reporting.sections.glossary import Glossary
 from flou.reporting.sections.limits import Limits, limits
 from flou.reporting.sections.parameters import Parameters
@@ -34,7 +36,8 @@ SHOWN_BY: dict[type[Result], Any] = {
     InferenceResult: Risk,
     SensesResult: Senses,
     ComparisonResult: Utility,
-    BoundsResult: proof,
+    CellsResult: proof,
+    AttackResult: guesses,
     Result: guesses,
 }
 
@@ -73,4 +76,6 @@ def _of_release(subject: Subject, reader: Reader) -> Iterator[Section | None]:
         yield Tables.of(subject, reader)
     if not (subject.tables and reader.public):
         yield File((subject.released_overview if reader.public else None) or subject.original_overview)
+        if (files := Files.of(subject, reader)) is not None:
+            yield files
         yield None if reader.public or subject.changed is None else Changed(reader.notes(subject.changed))

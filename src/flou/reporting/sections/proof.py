@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from flou.attack.table.bounds_result import BoundsResult
+from flou.attack.results.cells import CellsResult
 from flou.reporting.reader import Reader
 from flou.reporting.sections.section import Listing, Shown, draw
 
@@ -17,7 +17,7 @@ from flou.reporting.sections.section import Listing, Shown, draw
 _MOST_FINDINGS, _MOST_DRAWN = 20, 2000
 
 
-def proof(result: BoundsResult, reader: Reader) -> Shown | None:
+def proof(result: CellsResult, reader: Reader) -> Shown | None:
     """What an attack that deduces comes to; the public is told of it only that nothing came of it."""
     words, safe = reader.words, result.safe()
     if not reader.is_told(result.method) or (reader.public and not safe):
@@ -39,7 +39,7 @@ def proof(result: BoundsResult, reader: Reader) -> Shown | None:
     return Shown(result, sentence, rows, reader.notes(result.notes), charts, _findings(result, reader))
 
 
-def _findings(result: BoundsResult, reader: Reader) -> list[Listing]:
+def _findings(result: CellsResult, reader: Reader) -> list[Listing]:
     """The first disclosed cells: who computes what; and how many more there are."""
     if result.case is None or result.safe():
         return []

@@ -20,7 +20,7 @@ from flou.engine.errors import DataError, listed
 from flou.engine.keys import KeyTable
 from flou.engine.method import require_columns
 from flou.engine.several_rows import refuse_several_rows
-from flou.engine.values import text_of
+from flou.engine.values import as_written_in, text_of
 from flou.risk.micro.setting import require_keys, require_sampling_weights
 
 #: Where the people behind a key are counted.
@@ -42,17 +42,21 @@ def people_table(data: Microdata, public: Microdata) -> KeyTable:
 def alike(keys: KeyTable, public: KeyTable) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The keys of both, those of the table with how many people have each.
 
-    Where a column is stored otherwise they are canonical texts: 1, 1.0 and "1" are one value.
+    Where a column is stored otherwise they are canonical texts: 1, 1.0 and "1" are one value, and so are a moment and
+    the text that a CSV file has for it.
     """
     other = [c for c in keys.columns if keys.frame[c].dtype != public.frame[c].dtype]
     ours, theirs = (
-        held.frame.with_columns(
-            pl.Series(c, [None if v is None else text_of(v) for v in held.frame[c].to_list()], dtype=pl.String)
-            for c in other
-        )
-        for held in (keys, public)
+        held.frame.with_columns(_texts(held.frame[c], beside.frame[c].dtype) for c in other)
+        for held, beside in ((keys, public), (public, keys))
     )
     return ours, theirs.with_columns(pl.Series(PEOPLE, public.counts))
+
+
+def _texts(held: pl.Series, other: pl.DataType) -> pl.Series:
+    """Values as canonical texts, to compare them with a column of another type."""
+    texts = [None if v is None else text_of(as_written_in(other, v)) for v in held.to_list()]
+    return pl.Series(held.name, texts, dtype=pl.String)
 
 
 def count_people(keys: KeyTable, public: KeyTable) -> Ints:

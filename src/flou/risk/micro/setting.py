@@ -8,6 +8,7 @@ import narwhals as nw
 
 from flou.describe.keyspace import KeySpace
 from flou.describe.microdata import Microdata
+from flou.describe.units import count_where
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.keys import KeyTable
 from flou.engine.method import require_columns
@@ -37,7 +38,7 @@ def require_sampling_weights(data: Microdata) -> None:
     """Refuse weights below 1: a record stands for itself at least, and a smaller weight makes a risk above 1."""
     weight = data.schema.weight
     if weight is not None and data.lowest_weight() < 1:
-        n_small = data.count_where(nw.col(weight) < 1)
+        n_small = count_where(data, nw.col(weight) < 1)
         if not n_small:
             return  # a file without records
         raise DataError(

@@ -72,9 +72,12 @@ def mechanism_of(table: Any) -> Mechanism:
     if table.released:
         shown = np.asarray(table.published_counts, dtype=np.float64)
         if not np.array_equal(shown[~np.isnan(shown)], np.asarray(table.true_counts)[~np.isnan(shown)]):
+            if table.mechanism is not None:
+                raise DataError(table.mechanism.without_chances)
             raise DataError(
                 "The table's counts were changed in a way that no mechanism of single cells describes, so nothing can "
-                'be said of what they give away. Margins that were repaired are such: measure with additive = "no".'
+                'be said of what they give away. Figures that additive = "repair" made add up are such: measure with '
+                'additive = "no".'
             )
     return Unchanged()
 

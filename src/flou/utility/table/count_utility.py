@@ -217,7 +217,7 @@ class CountUtility(Utility):
             data=data,
             schema=None,
             details=details,
-            chart=partial(by_size, self.axis_title) if details else None,
+            chart=partial(by_size, self) if details else None,
             native_kind=kind,
         )
 

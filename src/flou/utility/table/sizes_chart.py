@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from flou.engine.charts import ALERT, CALM, Look, in_lines, percent_axis, styled
@@ -12,9 +11,11 @@ from flou.engine.words import Words
 if TYPE_CHECKING:
     import altair as alt
 
+    from flou.utility.table.count_utility import CountUtility
 
-def by_size(title: Callable[[Words], str], result: ComparisonResult, look: Look) -> alt.Chart:
-    """One bar a class of counts; classes of fewer cells than the look allows are left out. `title` names the figure."""
+
+def by_size(method: CountUtility, result: ComparisonResult, look: Look) -> alt.Chart:
+    """One bar a class of counts; classes of fewer cells than the look allows are left out."""
     import altair as alt
 
     words = Words(look.language)
@@ -29,7 +30,7 @@ def by_size(title: Callable[[Words], str], result: ComparisonResult, look: Look)
     order = [range_text(size, words) for size in lines["size"]]
     axis = percent_axis(words) if result.headline.unit == "share" else number_axis(words)
     x = alt.X("class:N", sort=order, title=words("true count"), axis=alt.Axis(labelAngle=0))
-    y = alt.Y("value:Q", title=in_lines(title(words)), axis=axis)
+    y = alt.Y("value:Q", title=in_lines(method.axis_title(words)), axis=axis)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
     if len({row["kind"] for row in rows}) < 2:
         return styled(base.mark_bar(cornerRadiusEnd=2, color=CALM).properties(width=440, height=210))

@@ -55,6 +55,15 @@ def test_a_request_for_protection_is_refused_until_it_is_ignored(tmp_path: Path)
         flou.read_argus(tmp_path / "e.asc", ignore="REQUEST")
 
 
+def test_record_keys_from_a_part_of_their_range_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 2},0,{0.0001 + i * 0.00008:.8f}\n" for i in range(40))
+    write(tmp_path, e__rda=KEYED, e__asc=rows)
+    with pytest.warns(UnusedWarning):
+        data: Any = flou.read_argus(tmp_path / "e.asc", ignore=["REQUEST"])
+    with pytest.raises(DataError, match=r"not spread over their range.*Draw them anew, uniformly"):
+        flou.record_keys(data, stored="key")
+
+
 def test_a_record_key_is_a_number_that_serves_and_never_leaves(tmp_path: Path) -> None:
     keyed(tmp_path)
     with pytest.warns(UnusedWarning):
@@ -117,6 +126,19 @@ def test_what_has_no_one_place_is_refused(tmp_path: Path, hrc: str, message: str
     # the way out that stays: a hierarchy of one's own
     data: Any = flou.read_argus(tmp_path / "a.asc", hierarchies={"mun": flou.Hierarchy.prefix(2)})
     assert data.schema.hierarchies["mun"].prefix_lengths == (2,)
+
+
+@pytest.mark.parametrize(("borne", "named"), [("11", r"'11' \(1/11 and 2/11\)"), ("1", "'1'")])
+def test_a_record_that_bears_a_group_of_codes_is_told_what_to_do(tmp_path: Path, borne: str, named: str) -> None:
+    hrc, rows = "1\n@11\n@@001\n2\n@11\n@@002\n", "001,a,1\n002,b,2\n"
+    write(tmp_path, a__hrc=hrc, a__rda=OF_DOUBLED, a__asc=f"{rows}{borne},b,4\n")
+    with pytest.raises(HierarchyError, match=f"groups of other values there: {named}.*a value below the group"):
+        flou.read_argus(tmp_path / "a.asc")
+    apart: Any = flou.read_argus(tmp_path / "a.asc", not_applicable={"mun": [borne]})
+    assert apart.tabulate(["mun@*"]).cell(mun=borne)["count"] == 1
+    write(tmp_path, a__hrc=hrc.replace("@@001", "@@001\n@@11?"), a__asc=f"{rows}11?,b,4\n")
+    below: Any = flou.read_argus(tmp_path / "a.asc")
+    assert below.tabulate(["mun@*"]).cell(**{"mun@1": "1/11"})["count"] == 2
 
 
 def test_a_value_of_two_places_that_nobody_has_is_left_out(tmp_path: Path) -> None:

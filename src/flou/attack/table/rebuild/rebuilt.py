@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from flou.attack.table.rebuild.attribute import Attribute
 from flou.attack.table.rebuild.case import Case
 from flou.attack.table.rebuild.certain import prove_minimum
 from flou.attack.table.rebuild.contradiction import smallest_contradiction
@@ -79,6 +80,8 @@ class Rebuilt:
 
     def certain(self) -> pl.DataFrame:
         """One line a record that every population has that fits what is published, and how many have it at least."""
+        if not self.asked:
+            raise DataError('Nothing was proven: the attack was made with certain="skip". Use certain="prove".')
         block = np.concatenate([np.full(int((s.least > 0).sum()), b) for b, s in enumerate(self.solved)])
         cells = np.concatenate([np.flatnonzero(s.least > 0) for s in self.solved])
         least = np.concatenate([s.least[s.least > 0] for s in self.solved])
@@ -207,15 +210,31 @@ def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
                 shown = "suppressed" if published[figure] < 0 else f"{published[figure]:,}"
                 named.append(f"{layout.figure_name(figure, case.figures.tables)}: {shown}")
     where = f" in {case.figures.blocks[block]}" if case.block is not None else ""
-    fewest = (
-        "These figures cannot all be right, and without any one of them the rest could be"
-        if found.irreducible
-        else ("These figures cannot all be right")
-    )
+    assumed = [a for a in case.universe.attributes if a.name in case.assumed]
+    said = f"The tables contradict each other{where}: no population has all that they show."
+    if assumed:
+        said = (
+            f"No population has all that the tables show{where}: they contradict each other, or there are categories "
+            "that they do not name."
+        )
+    fewest = " These figures cannot all be right"
+    if assumed:
+        fewest += " if there are no others"
+    if found.irreducible:
+        fewest += ", and without any one of them the rest could be"
     if case.figures.max_total is not None:
         named.append(f"max_total: {case.figures.max_total:,} people at most")
     lines = "\n".join(f"  - {name}" for name in named)
     return DataError(
-        f"The tables contradict each other{where}: no population has all that they show. {fewest}:\n{lines}\n"
+        f"{said}{fewest}:\n{lines}\n{_assumption(assumed)}"
         "Were they made of the same records, and does each carry the mechanism that made it?"
     )
+
+
+def _assumption(attributes: Sequence[Attribute]) -> str:
+    """Which values were taken to be all there are, and how to declare others."""
+    if not attributes:
+        return ""
+    values = "\n".join(f"  - {a.name}: {listed(a.labels[a.finest])}" for a in attributes)
+    names = ", ".join(f"{a.column!r}: […]" for a in attributes)
+    return f"The values that the tables name are taken to be all:\n{values}\nIf not, name all: domain={{{names}}}.\n"

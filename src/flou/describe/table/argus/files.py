@@ -22,6 +22,7 @@ from flou.describe.table.argus.rda import describes
 from flou.describe.table.argus.tab_file import ArgusTable, read_tab
 from flou.describe.table.argus.tab_writing import write_tab
 from flou.describe.table.table import Table
+from flou.engine.calls import in_words
 from flou.engine.errors import DataError, ParameterError, listed
 from flou.engine.output import checked_path
 from flou.engine.release import Release
@@ -34,6 +35,7 @@ _NO_DATA = {
 _OPENED = re.compile(r"<OPEN(?:MICRO|TABLE)DATA>\s*\"([^\"]*)\"", re.IGNORECASE)
 
 
+@in_words("flou.read_argus")
 def read_argus(
     path: str | PathLike[str], *, rda: str | PathLike[str] | None = None, table: Table | None = None, **options: Any
 ) -> ArgusTable | Microdata | Hierarchy | Apriori:
@@ -70,6 +72,7 @@ def _named_in(batch: Path) -> str:
     return f": name the file that it opens, {listed(opened)}." if opened else ": name the file of data."
 
 
+@in_words("flou.write_argus")
 def write_argus(
     what: Table | Microdata | Release | Hierarchy | Apriori,
     path: str | PathLike[str],

@@ -22,7 +22,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from flou.describe.hierarchy import ROOT, Hierarchy
+from flou.describe.hierarchy import OF_GROUPS, ROOT, Hierarchy
 from flou.describe.table.apriori_rows import read_text
 from flou.describe.table.dimension import Dimension
 from flou.engine.errors import HierarchyError, ParameterError, listed
@@ -111,6 +111,21 @@ class CodeTree:
         """The branch of each code that nothing lies below: all of them, or those that are wanted."""
         places = [i for i, has_parts in enumerate(self.inner) if not has_parts]
         return self._one_place([self.codes[i] for i in places] if wanted is None else wanted, places)
+
+    def require_leaves(self, borne: Iterable[str]) -> None:
+        """Refuse what records bear and is no one leaf: a code with others below it, or one that stands twice."""
+        ends = {code for code, has_parts in zip(self.codes, self.inner, strict=True) if not has_parts}
+        held = set(borne)
+        places: dict[str, list[str]] = {}
+        for code, branch in zip(self.codes, self.branches, strict=True):
+            if code in held - ends:
+                places.setdefault(code, []).append(branch[-1])
+        if places:
+            named = [f"{c!r} ({' and '.join(found)})" if len(found) > 1 else repr(c) for c, found in places.items()]
+            raise HierarchyError(
+                f"Records bear codes that are no values of the hierarchy. {OF_GROUPS.format(groups=', '.join(named))}"
+            )
+        self.leaves(sorted(held))
 
     def distinct_leaves(self) -> dict[str, Branch]:
         """The branch of each code that nothing lies below and that stands once."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,8 @@ def read_argus_microdata(
         codes = sorted(c for c in columns[v.name].drop_nulls().unique().to_list() if c not in v.missing)
         tree = tree_for(v, described.parent, encoding=encoding)
         if tree is not None:
-            tree.leaves(codes)  # what stands twice may have no record
+            apart = {text_of(c) for codes_of in _codes_apart(roles, v.name) for c in codes_of}
+            tree.require_leaves(c for c in codes if c not in apart)  # what nobody bears may stand twice
             hierarchies[v.name] = hierarchy_of(tree.distinct_leaves())
         elif v.levels:
             hierarchies[v.name] = hierarchy_of(branches_by_levels(v, codes))
@@ -85,6 +86,12 @@ def read_argus_microdata(
     }
     warn_of_unused(described, meta)
     return Microdata(pl.DataFrame(list(columns.values())), **{**found, **roles})
+
+
+def _codes_apart(roles: Mapping[str, Any], column: str) -> list[Iterable[Any]]:
+    """The codes of a column that are declared by hand and need no place in its hierarchy."""
+    said = [roles.get(word) for word in ("not_applicable", "undetermined")]
+    return [of[column] for of in said if isinstance(of, Mapping) and isinstance(of.get(column), list | tuple)]
 
 
 def _rows(file: Path, meta: Rda, encoding: str) -> list[list[str]]:

@@ -51,7 +51,7 @@ class Blurring:
         self.number = self.class_of(values)
         #: The classes that draws are bound to: those of the former release, of which some may be joined now.
         self.bound_to = self.classes if former is None else former.classes
-        self.drawn_as = self._numbered(self.bound_to, values)
+        self.drawn_as = number_classes(method, self.bound_to, values)
         #: How often chance finds the original among what a class shows; zeros and saturated values always show it.
         self.chance = np.append(np.minimum(1.5 / (last - first + 1), 0.9), [1.0, 1.0, 1.0])
 
@@ -79,15 +79,7 @@ class Blurring:
 
     def class_of(self, values: Floats) -> NDArray[np.int64]:
         """The class of each value: after the others those of zeros and of saturated values; -1 where there is none."""
-        return self._numbered(self.classes, values)
-
-    def _numbered(self, classes: Classes, values: Floats) -> NDArray[np.int64]:
-        number = classes.of(values)
-        if self._method._zeros_kept:
-            number = np.where(values == 0, classes.n, number)
-        if self._saturated is not None:
-            number = np.where(values >= self._saturated, classes.n + 1, number)
-        return np.where(np.isnan(values), -1, number)
+        return number_classes(self._method, self.classes, values)
 
     @property
     def as_before(self) -> bool:
@@ -170,3 +162,13 @@ class Blurring:
         least = method.unit / 2 if method.scale == "log" else -np.inf
         target = method._scaled(np.maximum(original[self.modelled], least))
         return tuple(choose_covariates(target, others.filter(some), method.max_covariates, method.max_collinearity))
+
+
+def number_classes(method: IntervalBlur, classes: Classes, values: Floats) -> NDArray[np.int64]:
+    """The class of each value: after the others those of zeros and of saturated values; -1 where there is none."""
+    number = classes.of(values)
+    if method._zeros_kept:
+        number = np.where(values == 0, classes.n, number)
+    if method.saturated is not None:
+        number = np.where(values >= method.saturated, classes.n + 1, number)
+    return np.where(np.isnan(values), -1, number)

@@ -32,6 +32,7 @@ from flou.engine.values import Proportion
 from flou.protect.micro.blur.blurring import Blurring
 from flou.protect.micro.blur.design import without_codes
 from flou.protect.micro.blur.former import FormerBlur
+from flou.protect.micro.blur.moved_mean import mean_deviation, moved_mean
 from flou.protect.micro.blur.promises import blur_promises
 from flou.protect.micro.replaced import schema_of_new_values
 from flou.protect.micro.rows import Amounts, read_rows, stratum_names
@@ -40,12 +41,6 @@ from flou.protect.micro.shared_amounts import SharedAmounts
 Floats = NDArray[np.float64]
 _EQUAL = "{column}: {equal} of the drawn values equal the original to the unit, by chance"
 _CLOSE = "{column}: {close} of the values lie within 1% of the original"
-_MOVED = (
-    "{column}: its mean moves by {mean_deviation}. The first and the last class draw nothing beyond the 0.1% and 99.9% "
-    "quantiles, which hides the largest values, and classes of fewer than 30 records keep the regression's mean"
-)
-#: A mean that moves by more is said.
-_FAR = 0.01
 _ANEW = "{column}: the former release has no classes and regression that fit all these records; some were blurred anew"
 Breaks = Annotated[tuple[Number | dt.date, ...], BeforeValidator(as_tuple)]
 
@@ -143,21 +138,20 @@ class IntervalBlur(Protection):
         moved = before != 0
         equal = float((np.abs(after - before) <= self.unit / 2).mean())
         close = float((np.abs(after - before) <= 0.01 * np.abs(before))[moved].mean()) if moved.any() else 1.0
-        drift = after.mean() / before.mean() - 1 if before.mean() else 0.0
-        far = Note(_MOVED, {"column": self.column, "mean_deviation": Proportion(float(drift))}, internal=True)
+        drift = mean_deviation(before, after)
         used = tuple(dict.fromkeys(name for part in parts for name in part.covariates))
         text = "{column} is drawn anew within classes, given {covariates}"
         if not used:
             text = "{column} is drawn anew within classes; no other column explains it"
         return Outcome(
             rows.put_back({self.column: new}, schema_of_new_values(data, self.column, new)),
-            guarantees=blur_promises(self.column, self.unit, rows, held, strata, parts, blurred),
+            guarantees=blur_promises(self, rows, held, strata, parts, blurred),
             changes=(Change(self.column, int((before != after).sum())),),
             figures={
                 "n_classes": sum(part.classes.n for part in parts),
                 "n_covariates": len(used),
                 "sigma": float(f"{max(part.sigma for part in parts):.6g}"),
-                "mean_deviation": float(f"{drift:.4g}") if before.mean() else None,
+                "mean_deviation": None if drift is None else float(f"{drift:.4g}"),
                 "close": float(f"{close:.4g}"),
                 "n_zeros": sum(int(part.zero.sum()) for part in parts),
                 "n_saturated": sum(int(part.full.sum()) for part in parts),
@@ -166,7 +160,7 @@ class IntervalBlur(Protection):
                 Note(text, {"column": self.column, "covariates": ", ".join(used)}),
                 Note(_EQUAL, {"column": self.column, "equal": Proportion(equal)}, internal=True),
                 Note(_CLOSE, {"column": self.column, "close": Proportion(close)}, internal=True),
-                *([far] if abs(drift) > _FAR else []),
+                *moved_mean(self, parts, before, after),
                 *(
                     ()
                     if draw.former is None or all(p.as_before for p in parts)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,10 +13,13 @@ from numpy.typing import NDArray
 from flou.describe.microdata import Microdata
 from flou.engine.errors import Infeasible
 from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
-from flou.protect.micro.blur.blurring import Blurring
+from flou.protect.micro.blur.blurring import Blurring, number_classes
+from flou.protect.micro.blur.classes import Classes
 from flou.protect.micro.remembered import Remembered
 from flou.protect.micro.rows import Amounts, Rows
+
+if TYPE_CHECKING:
+    from flou.protect.micro.blur.interval_blur import IntervalBlur
 
 Floats = NDArray[np.float64]
 
@@ -36,76 +41,104 @@ class Looked:
 
 
 def blur_promises(
-    column: str, unit: float, rows: Rows, held: Amounts, strata: NDArray[np.int64], parts: list[Blurring], drawn: Floats
+    method: IntervalBlur, rows: Rows, held: Amounts, strata: NDArray[np.int64], parts: list[Blurring], drawn: Floats
 ) -> tuple[Guarantee, ...]:
     """The promises of a blur whose strata are `parts`; `drawn` are the values that it gave."""
     members = np.argsort(strata, kind="stable")
     number, chance = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     number[members] = np.concatenate([part.number for part in parts])
     chance[members] = np.concatenate([part.chance[part.number] for part in parts])
-    remembered = Remembered(rows.owners, np.column_stack([strata, number, chance, held.values, drawn]))
-
-    def looked_at(data: object) -> Looked | None:
-        """What was known of the records that are left, and their values now; None where these are shown no more."""
-        assert isinstance(data, Microdata)
-        if not _still_amounts(data, column):
-            return None
-        was, now = remembered.beside(data, [column])
-        places = was[:, 0].astype(np.int64), was[:, 1].astype(np.int64)
-        chance, original, drawn = was[:, 2:].T
-        return Looked(*places, chance, original, drawn, Amounts.of(data, now[column]).values)
-
-    def outside(data: object) -> int:
-        found = looked_at(data)
-        if found is None:
-            return 0
-        wrong = 0
-        for stratum, part in enumerate(parts):
-            here = found.stratum == stratum
-            now, wanted = found.now[here], found.number[here]
-            # a value that a later step made null is shown no more; one that had none must not get one
-            gone = np.isnan(now) & (wanted >= 0)
-            wrong += int(((part.class_of(now) != wanted) & ~gone).sum())
-        return wrong
-
-    def off_unit(data: object) -> int:
-        found = looked_at(data)
-        counts = np.zeros(0) if found is None else found.now[found.chance < 1] / unit
-        return int((np.abs(counts - np.rint(counts)) > 1e-6).sum())
-
+    known = Remembered(rows.owners, np.column_stack([strata, number, chance, held.values, drawn]))
+    unit = method.unit
     free = (chance < 1) & np.isfinite(drawn)
     same = int((free & (np.abs(held.values - drawn) <= unit / 2)).sum())
     usual = _met_by_chance(Looked(strata, number, chance, held.values, drawn, drawn), free, unit)
     if _more_than_chance(same, usual, int(free.sum())):
         raise Infeasible(
-            f"IntervalBlur of {column!r} would show {same:,} records their original value, where chance gives "
+            f"IntervalBlur of {method.column!r} would show {same:,} records their original value, where chance gives "
             f"{usual:,.0f}: other columns tell it so exactly that drawing it anew changes little.",
             best=f"{same / int(free.sum()):.1%} of the values equal the original to the unit",
             next_step="Give fewer covariates (given), wider classes, or a larger unit.",
         )
+    classes = tuple(part.classes for part in parts)
+    return (StaysInClass(method, known, classes), OnUnit(method, known), NotAsBefore(method, known))
 
-    def undone(data: object) -> int:
-        """The records that show their original amount, where they are more than chance gives."""
-        found = looked_at(data)
-        if found is None:
-            return 0
+
+@dataclass(frozen=True, eq=False)
+class _OfBlurred(Guarantee):
+    """A promise of the values that a blur draws."""
+
+    method: IntervalBlur
+    #: Stratum, class, chance, original and drawn value of each unit.
+    known: Remembered = field(repr=False)
+
+    @property
+    def column(self) -> str:
+        return self.method.column
+
+    @property
+    def unit(self) -> float:
+        return self.method.unit
+
+    def violations(self, data: Microdata) -> int:
+        if not _still_amounts(data, self.column):
+            return 0  # these values are shown no more
+        was, now = self.known.beside(data, [self.column])
+        places = was[:, 0].astype(np.int64), was[:, 1].astype(np.int64)
+        chance, original, drawn = was[:, 2:].T
+        return self._wrong(Looked(*places, chance, original, drawn, Amounts.of(data, now[self.column]).values))
+
+    @abstractmethod
+    def _wrong(self, found: Looked) -> int:
+        """The violations among the records that are left."""
+
+
+@dataclass(frozen=True, eq=False)
+class StaysInClass(_OfBlurred):
+    """Values stay in their class."""
+
+    #: Of each stratum.
+    classes: tuple[Classes, ...] = field(repr=False)
+
+    text = "every value of {column} stays in its class"
+
+    def _wrong(self, found: Looked) -> int:
+        wrong = 0
+        for stratum, classes in enumerate(self.classes):
+            here = found.stratum == stratum
+            now, wanted = found.now[here], found.number[here]
+            # a value that a later step made null is shown no more; one that had none must not get one
+            gone = np.isnan(now) & (wanted >= 0)
+            wrong += int(((number_classes(self.method, classes, now) != wanted) & ~gone).sum())
+        return wrong
+
+
+class OnUnit(_OfBlurred):
+    """Values are multiples of the unit."""
+
+    text = "{column} is shown in multiples of {unit}"
+
+    def _wrong(self, found: Looked) -> int:
+        counts = found.now[found.chance < 1] / self.unit
+        return int((np.abs(counts - np.rint(counts)) > 1e-6).sum())
+
+
+class NotAsBefore(_OfBlurred):
+    """The violations are records that show their original amount, where they are more than chance gives."""
+
+    text = "{column} shows its original values no more often than chance, give or take 1%"
+
+    def _wrong(self, found: Looked) -> int:
         free = found.chance < 1
-        same = free & (np.abs(found.original - found.now) <= unit / 2)
-        usual = _met_by_chance(found, free, unit)
+        same = free & (np.abs(found.original - found.now) <= self.unit / 2)
+        usual = _met_by_chance(found, free, self.unit)
         if _more_than_chance(int(same.sum()), usual, int(free.sum())):
             return int(same.sum())
         # a later step may draw once more, and then meets the original by chance
-        changed = free & np.isfinite(found.now) & (np.abs(found.now - found.drawn) > 1e-6 * unit)
+        changed = free & np.isfinite(found.now) & (np.abs(found.now - found.drawn) > 1e-6 * self.unit)
         usual = float(found.chance[changed].sum())
         put_back = int((same & changed).sum())
         return put_back if put_back > usual + 5 * np.sqrt(usual) else 0
-
-    named: dict[str, object] = {"column": column}
-    return (
-        Guarantee(Note("every value of {column} stays in its class", named), outside),
-        Guarantee(Note("{column} is shown in multiples of {unit}", {**named, "unit": unit}), off_unit),
-        Guarantee(Note("{column} shows its original values no more often than chance, give or take 1%", named), undone),
-    )
 
 
 def _more_than_chance(same: int, usual: float, n: int) -> bool:

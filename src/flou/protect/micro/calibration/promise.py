@@ -8,42 +8,54 @@ records, changes a weight or recodes a column breaks the promise, and nothing is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import narwhals as nw
 import polars as pl
 
 from flou.describe.microdata import Microdata
+from flou.describe.units import count_where
 from flou.engine import native
 from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.engine.values import codes_in, text_of
 from flou.protect.micro.calibration.margins import NULL
 
 _SUM, _SIZE = f"{native.RESERVED}sum", f"{native.RESERVED}size"
 
 
-def totals_are_met(
-    weight: str, margins: Sequence[tuple[str, Mapping[str, float]]], amounts: Sequence[tuple[str, float]], digits: int
-) -> Guarantee:
+@dataclass(frozen=True, eq=False)
+class TotalsMet(Guarantee):
     """The violations are totals that are not met, and weights that are not positive and finite."""
-    tolerance = 10.0 ** (1 - digits)  # half of the last digit, and as much again for the sums
 
-    def violations(data: object) -> int:
-        assert isinstance(data, Microdata)
+    weight: str
+    #: By column, the total of each category.
+    margins: tuple[tuple[str, Mapping[str, float]], ...] = field(repr=False)
+    amounts: tuple[tuple[str, float], ...] = field(repr=False)
+    digits: int
+
+    text = "the weights are positive and meet the totals of {columns} within {tolerance} of their size"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*(c for c, _ in self.margins), *(c for c, _ in self.amounts))
+
+    @property
+    def tolerance(self) -> str:
+        return f"{self._within:.0e}"
+
+    @property
+    def _within(self) -> float:
+        return 10.0 ** (1 - self.digits)  # half of the last digit, and as much again for the sums
+
+    def violations(self, data: Microdata) -> int:
+        weight, within = self.weight, self._within
         if weight not in data.columns or not data.frame.collect_schema()[weight].is_numeric():
-            return len(margins) + len(amounts)
+            return len(self.columns)
         held = nw.col(weight).cast(nw.Float64)
-        wrong = data.count_where(~((held > 0) & (held < math.inf)).fill_null(False))
-        wrong += sum(_category_misses(data, weight, c, totals, tolerance) for c, totals in margins)
-        return wrong + sum(_amount_misses(data, weight, c, total, tolerance) for c, total in amounts)
-
-    columns = ", ".join([*(c for c, _ in margins), *(c for c, _ in amounts)])
-    promise = Note(
-        "the weights are positive and meet the totals of {columns} within {tolerance} of their size",
-        {"columns": columns, "tolerance": f"{tolerance:.0e}"},
-    )
-    return Guarantee(promise, violations)
+        wrong = count_where(data, ~((held > 0) & (held < math.inf)).fill_null(False))
+        wrong += sum(_category_misses(data, weight, c, totals, within) for c, totals in self.margins)
+        return wrong + sum(_amount_misses(data, weight, c, total, within) for c, total in self.amounts)
 
 
 def _category_misses(data: Microdata, weight: str, column: str, totals: Mapping[str, float], tolerance: float) -> int:

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flou.describe.microdata import Microdata
-from flou.engine.guarantee import Guarantee
-from flou.engine.note import Note
 from flou.protect.micro.derive.evaluate import Floats
 from flou.protect.micro.derive.grammar import Column, Rule
 from flou.protect.micro.derive.ratios import original_values
@@ -40,6 +38,8 @@ class Carried:
     columns: tuple[str, ...]
     #: The derived value, then these columns, NaN where a value is not carried on.
     values: Remembered
+    #: How many rules have computed the column, this one included.
+    turn: int
 
     def of(self, owners: NDArray[np.generic], shown: Floats) -> dict[str, Floats]:
         """What the column still carries on, where it shows what it did."""
@@ -71,7 +71,9 @@ def carried_on(
                 _add(own, data.kin.derived[column.name].of(rows.owners, before[column]))
         sources[rule.target] = own
         shown = after[Column(rule.target)]
-        found[rule.target] = Carried(tuple(own), Remembered(rows.owners, np.column_stack([shown, *own.values()])))
+        turn = data.kin.derived[rule.target].turn + 1 if rule.target in data.kin.derived else 1
+        held_on = Remembered(rows.owners, np.column_stack([shown, *own.values()]))
+        found[rule.target] = Carried(tuple(own), held_on, turn)
     return found
 
 
@@ -80,24 +82,18 @@ def _add(own: dict[str, Floats], more: Mapping[str, Floats]) -> None:
         own[column] = values if column not in own else np.where(np.isnan(own[column]), values, own[column])
 
 
-def original_copies(carried: Mapping[str, Carried], rules: Sequence[Rule], compute: Compute) -> Guarantee:
-    """The promise that nothing a later step hides stands in a derived column."""
-
-    def hidden_since(after: object) -> int:
-        assert isinstance(after, Microdata)
-        schema = after.frame.collect_schema()
-        numeric = [c for c in after.columns if schema[c].is_numeric() or schema[c].is_temporal()]
-        worst = 0
-        for rule in rules:
-            # a later rule that computed the column anew promises the same of it
-            mine = after.kin.derived.get(rule.target, carried[rule.target]) is carried[rule.target]
-            if mine and rule.target in numeric and carried[rule.target].columns:
-                worst = max(worst, _shown_still(after, rule, carried[rule.target], numeric, compute))
-        return worst
-
-    targets = ", ".join(rule.target for rule in rules)
-    promise = Note("{columns}: nothing that a later step hides stands in a derived column", {"columns": targets})
-    return Guarantee(promise, hidden_since)
+def count_copies(after: Microdata, carried: Mapping[str, Carried], rules: Sequence[Rule], compute: Compute) -> int:
+    """Records of which a derived column shows what a later step hides."""
+    schema = after.frame.collect_schema()
+    numeric = [c for c in after.columns if schema[c].is_numeric() or schema[c].is_temporal()]
+    worst = 0
+    for rule in rules:
+        held = carried[rule.target]
+        # a later rule that computed the column anew promises the same of it
+        mine = after.kin.derived.get(rule.target, held).turn == held.turn
+        if mine and rule.target in numeric and held.columns:
+            worst = max(worst, _shown_still(after, rule, held, numeric, compute))
+    return worst
 
 
 def _shown_still(after: Microdata, rule: Rule, carried: Carried, numeric: Sequence[str], compute: Compute) -> int:

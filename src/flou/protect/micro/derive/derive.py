@@ -11,6 +11,7 @@ of one area share stays visible in the ratio of two derived columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
@@ -29,7 +30,7 @@ from flou.engine.protection import Claim, Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Change, Outcome
 from flou.engine.taxonomy import always
-from flou.protect.micro.derive.copies import carried_on, original_copies
+from flou.protect.micro.derive.copies import Carried, carried_on, count_copies
 from flou.protect.micro.derive.evaluate import Evaluation, Floats, parts_with_originals
 from flou.protect.micro.derive.grammar import Column, Rule, read_rule
 from flou.protect.micro.derive.ratios import Ratio, count_given_back, original_values, ratios_of
@@ -153,7 +154,7 @@ class Derive(Protection):
             )
         return Outcome(
             after,
-            guarantees=self._guarantees(rows, original_copies(carried, self._rules, self._shown)),
+            guarantees=self._guarantees(rows, carried),
             changes=tuple(_change(rows, name, column) for name, column in new.items()),
             figures={"n_divided_by_zero": n_zero, "n_recovered": 0},
             notes=(
@@ -238,25 +239,61 @@ class Derive(Protection):
                 schema = schema.with_changes(others=(*schema.others, name))
         return schema
 
-    def _guarantees(self, rows: Rows, copies: Guarantee) -> tuple[Guarantee, ...]:
-        remembered = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
+    def _guarantees(self, rows: Rows, carried: Mapping[str, Carried]) -> tuple[Guarantee, ...]:
+        everybody = Remembered(rows.owners, np.zeros(len(rows), dtype=np.int8))
+        attacked = (NothingGivenBack(self),) if self._ratios else ()
+        return (DerivedMultiples(self, everybody), NoCopies(self, carried), *attacked)
 
-        def off_unit(data: object) -> int:
-            assert isinstance(data, Microdata)
-            shown = [t for t in self.touches if _numeric(data, {t})]
-            _, now = remembered.beside(data, shown)
-            counts = [Amounts.of(data, now[t]).values / self.unit for t in shown]
-            return int(sum((np.abs(c - np.rint(c)) > 1e-6).sum() for c in counts))
 
-        def recovered(data: object) -> int:
-            assert isinstance(data, Microdata)
-            return count_given_back(data, data.kin.ratios) if data.kin.original is not None else 0
+@dataclass(frozen=True, eq=False)
+class _OfDerived(Guarantee):
+    """A promise of the columns that a step derives."""
 
-        columns: dict[str, object] = {"columns": ", ".join(self.touches)}
-        multiples = Note("{columns}: shown in multiples of {unit}", {**columns, "unit": self.unit})
-        safe = Note("{columns}: no original amount is computed back from the ratios", columns)
-        attacked = (Guarantee(safe, recovered),) if self._ratios else ()
-        return (Guarantee(multiples, off_unit), copies, *attacked)
+    method: Derive
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.method.touches
+
+    @property
+    def unit(self) -> float:
+        return self.method.unit
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedMultiples(_OfDerived):
+    """Derived columns show multiples of the unit."""
+
+    everybody: Remembered = field(repr=False)
+
+    text = "{columns}: shown in multiples of {unit}"
+
+    def violations(self, data: Microdata) -> int:
+        shown = [t for t in self.columns if _numeric(data, {t})]
+        _, now = self.everybody.beside(data, shown)
+        counts = [Amounts.of(data, now[t]).values / self.unit for t in shown]
+        return int(sum((np.abs(c - np.rint(c)) > 1e-6).sum() for c in counts))
+
+
+@dataclass(frozen=True, eq=False)
+class NoCopies(_OfDerived):
+    """Derived columns show nothing of the input that a later step hides."""
+
+    carried: Mapping[str, Carried] = field(repr=False)
+
+    text = "{columns}: nothing that a later step hides stands in a derived column"
+
+    def violations(self, data: Microdata) -> int:
+        return count_copies(data, self.carried, self.method._rules, self.method._shown)
+
+
+class NothingGivenBack(_OfDerived):
+    """No original amount is computed back by rational reconstruction."""
+
+    text = "{columns}: no original amount is computed back from the ratios"
+
+    def violations(self, data: Microdata) -> int:
+        return count_given_back(data, data.kin.ratios) if data.kin.original is not None else 0
 
 
 def _missing(rule: Rule, values: Mapping[Column, Floats], n: int) -> Floats:

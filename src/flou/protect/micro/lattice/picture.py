@@ -47,7 +47,7 @@ class LatticeView:
         n = self.evaluator.problem.n_nodes
         return f"LatticeView({n:,} nodes, {len(self.found.evaluated):,} evaluated)"
 
-    def __reduce__(self) -> NoReturn:
+    def __getstate__(self) -> NoReturn:
         raise DataError("A lattice holds keys of the original, which do not leave the process: keep its .to_frame().")
 
     def to_frame(self) -> Any:

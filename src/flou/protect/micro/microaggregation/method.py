@@ -10,6 +10,7 @@ columns; columns that are grouped each alone can still be unique together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import narwhals as nw
@@ -31,6 +32,7 @@ from flou.protect.micro.microaggregation.centre import Ints, Show
 from flou.protect.micro.microaggregation.grouping import Groups, Improve, by_mdav, by_optimal_cuts, group_records
 from flou.protect.micro.microaggregation.new_schema import schema_with
 from flou.protect.micro.microaggregation.variable import Category, Variable, variable_of
+from flou.protect.micro.promise import LARGER_CLASSES
 from flou.protect.micro.rows import read_rows
 
 _N = f"{native.RESERVED}n"
@@ -91,7 +93,7 @@ class Microaggregation(Protection):
         text = "{n_groups} groups; {variance_lost} of the variance lies within them"
         return Outcome(
             rows.put_back(shown, schema),
-            guarantees=(self._guarantee(),),
+            guarantees=(SharedByGroup(self, remedy=LARGER_CLASSES),),
             changes=tuple(_change(rows.frame[column], new) for column, new in shown.items()),
             figures=figures,
             notes=(Note(text, {**figures}, internal=True),),
@@ -110,26 +112,33 @@ class Microaggregation(Protection):
         cuts = by_optimal_cuts(self.group_size)
         return [group_records([v], strata, self.group_size, cuts) for v in variables]
 
-    def _guarantee(self) -> Guarantee:
-        sets = [self.columns] if self.partition == "mdav" else [(c,) for c in self.columns]
 
-        def violations(data: object) -> int:
-            assert isinstance(data, Microdata)
-            return sum(_n_rare(data, columns, self.by, self.group_size) for columns in sets)
+@dataclass(frozen=True, eq=False)
+class SharedByGroup(Guarantee):
+    """What the columns show, together or each by itself, is shown by as many records as a group has."""
 
-        values: dict[str, object] = {"columns": list(self.columns), "group_size": self.group_size}
-        if self.partition == "mdav":
+    method: Microaggregation
+
+    @property
+    def promise(self) -> Note:
+        own, together = self.method, self.method.partition == "mdav"
+        values: dict[str, object] = {"columns": list(own.columns), "group_size": own.group_size}
+        if together:
             text = "every combination of {columns} that is shown is shown by at least {group_size} records"
         else:
             text = "every value of {columns} that is shown is shown by at least {group_size} records"
-        if not self.by:
-            return Guarantee(Note(text, values), violations)
-        values["by"] = list(self.by)
-        if self.partition == "mdav":
+        if not own.by:
+            return Note(text, values)
+        if together:
             text = "within {by}, every combination of {columns} is shown by at least {group_size} records"
         else:
             text = "within {by}, every value of {columns} is shown by at least {group_size} records"
-        return Guarantee(Note(text, values), violations)
+        return Note(text, {**values, "by": list(own.by)})
+
+    def violations(self, data: Microdata) -> int:
+        own = self.method
+        sets = [own.columns] if own.partition == "mdav" else [(c,) for c in own.columns]
+        return sum(_n_rare(data, columns, own.by, own.group_size) for columns in sets)
 
 
 def _n_rare(data: Microdata, columns: Sequence[str], by: Sequence[str], size: int) -> int:

@@ -42,6 +42,11 @@ def found_before(data: object) -> tuple[Leak, ...]:
     return cached[max(cached)] if cached else ()
 
 
+def remember(data: Microdata, k: int, leaks: tuple[Leak, ...]) -> None:
+    """Remember what was found of a release, as if it had been looked for now."""
+    _remembered(data)[k] = leaks
+
+
 def _remembered(data: Microdata) -> dict[int, tuple[Leak, ...]]:
     held: dict[int, tuple[Leak, ...]] = data._cache.setdefault("inferable", {})
     return held

@@ -109,8 +109,9 @@ def seen_sides(table: Table, whole_table: WholeTable, equations: Equations, apri
         least, most = np.full((2, whole_table.table.n_cells), np.nan)
         least[whole_table.places], most[whole_table.places] = _behind(table, figure, seen)
         known = np.where(least == most, least, np.nan)
+        # of a published figure the mechanism alone says how small it may be
         lowest = _lowest(table, figure, seen.astype(np.float64))
-        low = np.where(np.isnan(known), np.fmax(least, lowest), np.fmin(known, lowest))
+        low = np.where(np.isnan(least), lowest, np.where(np.isnan(known), least, np.fmin(known, lowest)))
         low[~whole_table.is_listed] = min(lowest, 0.0)  # a margin that nobody lists may be empty
         high = np.where(np.isnan(known), np.nan_to_num(most, nan=np.inf, posinf=np.inf), np.inf)
         if figure == main:

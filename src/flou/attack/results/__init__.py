@@ -1,0 +1,1 @@
+"""What attacks answer: records found, cells with bounds, rates of right guesses. One class and one chart each."""

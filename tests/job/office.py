@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from flou.job.carry_out import Done, carry_out
 from flou.job.folder import write_folder
 from flou.job.source import plan_data
 
-SECRET = bytes(range(32)).hex()
+SECRET = hashlib.sha256(b"the office").hexdigest()
 SCHEMA = """flou = 2
 columns.pid = { role = "id" }
 columns.name = { role = "identifier" }

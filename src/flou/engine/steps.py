@@ -15,6 +15,7 @@ from flou.engine.errors import DataError, FlouError, GuaranteeBrokenError, liste
 from flou.engine.former import FormerRelease, carried_on, notes_on_noise, require_one_noise
 from flou.engine.former_columns import require_linked
 from flou.engine.guarantee import Guarantee, Proof
+from flou.engine.native.polars import in_one_piece
 from flou.engine.progress import tell
 from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
@@ -225,7 +226,7 @@ def _declared(after: Any, before: Any) -> Any:
 
 def _in_one_piece(data: Any) -> Any:
     """Records as they would be read back: what is computed of them is the same to the last digit."""
-    rows = native.in_one_piece(data.frame) if data_kind(data) == "microdata" else None
+    rows = in_one_piece(data.frame) if data_kind(data) == "microdata" else None
     return data if rows is None or rows is data.frame else data.with_frame(rows)
 
 

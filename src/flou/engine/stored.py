@@ -281,6 +281,17 @@ def _array(held: io.BytesIO) -> Any:
     return np.lib.format.read_array(held, allow_pickle=False)
 
 
+def _is_sparse(value: Any) -> bool:
+    """Whether a value is a sparse array by rows; nothing is imported to find out."""
+    return type(value).__name__ == "csr_array" and type(value).__module__.startswith("scipy.sparse")
+
+
+def _sparse(data: Any, places: Any, starts: Any, shape: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((data, places, starts), shape=shape)
+
+
 def _save_array(writer: _Writer, value: Any) -> str:
     return writer.part(
         value, lambda held: np.lib.format.write_array(held, np.asarray(value), allow_pickle=False), "npy"
@@ -306,6 +317,9 @@ _FORMS = {
     "time": _form(dt.time, lambda w, v: _moment(v), lambda r, h: _moment_of(dt.time, h)),
     "timedelta": _form(dt.timedelta, lambda w, v: [v.days, v.seconds, v.microseconds], lambda r, h: dt.timedelta(*h)),
     "array": _form(np.ndarray, _save_array, lambda r, h: _array(r.part(h))),
+    "sparse": _Form(
+        _is_sparse, lambda w, v: w.trees((v.data, v.indices, v.indptr, v.shape)), lambda r, h: _sparse(*r.values(h))
+    ),
     "scalar": _Form(lambda v: isinstance(v, np.generic), _save_array, lambda r, h: _array(r.part(h))[()]),
     "frame": _form(pl.DataFrame, _save_frame, lambda r, h: pl.read_ipc(r.part(h))),
     "series": _form(pl.Series, _save_frame, lambda r, h: pl.read_ipc(r.part(h)).to_series()),

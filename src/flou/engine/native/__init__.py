@@ -295,13 +295,6 @@ def compact(frame: Frame) -> Frame:
     return nw.from_native(polars.compact(frame.to_polars()), eager_only=True)
 
 
-def in_one_piece(frame: Frame) -> Frame:
-    """The same rows, in memory each column without seams: sums have the same last digits however the rows came."""
-    if isinstance(frame, nw.LazyFrame) or set(frame.to_polars().n_chunks("all")) <= {1}:
-        return frame
-    return nw.from_native(frame.to_polars().rechunk(), eager_only=True)
-
-
 def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 

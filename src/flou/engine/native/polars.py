@@ -56,6 +56,13 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(exprs)
 
 
+def in_one_piece(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """The same rows, in memory each column without seams: sums have the same last digits however the rows came."""
+    if isinstance(frame, nw.LazyFrame) or set(frame.to_polars().n_chunks("all")) <= {1}:
+        return frame
+    return nw.from_native(frame.to_polars().rechunk(), eager_only=True)
+
+
 def match_eager(
     frame: pl.DataFrame, keys: pl.DataFrame, on: list[str], how: Literal["semi", "anti", "left"]
 ) -> pl.DataFrame:

@@ -101,7 +101,7 @@ class KeepsEntries:
         original = kin.original if kin.records is None else kin.records.kin.original
         step = f"step {number} ({checkpoint.steps[-1].method.name()})"
         known = {"input": self._original, "original": original}
-        self._write(self._steps[number], checkpoint, known, step, with_data=True)
+        self._write(self._steps[number], checkpoint, known, step, with_records=True)
 
     def find(self, number: int) -> Checkpoint | None:
         """Where an earlier run was after so many steps."""
@@ -156,16 +156,16 @@ class KeepsEntries:
         found = self._read(name, self._known)
         if found is None:
             found = make()
-            self._write(name, found, self._known, what, with_data=False)
+            self._write(name, found, self._known, what, with_records=False)
         return found
 
-    def _write(self, name: str, value: object, known: Mapping[str, Any], what: str, *, with_data: bool) -> None:
+    def _write(self, name: str, value: object, known: Mapping[str, Any], what: str, *, with_records: bool) -> None:
         def called(data: Any) -> str | None:
             return next((word for word, held in known.items() if held is data), None)
 
         try:
             with seal.written(self._folder, name, self._keys, self._memory) as entry:
-                save(entry, value, called, with_data=with_data)
+                save(entry, value, called, with_records=with_records)
         except (seal.NotKeptError, FlouError, pl.exceptions.PolarsError) as why:
             # what an engine says may hold values
             said = str(why) if isinstance(why, seal.NotKeptError) else type(why).__name__

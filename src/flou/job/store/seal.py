@@ -217,9 +217,10 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
 
 def _verified(path: Path, name: str, keys: Keys) -> Held | None:
     """All files, if they are those of the seal: nothing of them is understood before."""
-    lines, _, seal = (path / _SEAL).read_bytes().decode("utf-8", "replace").rstrip("\n").rpartition("\n")
-    lines = f"{lines}\n" if lines else ""
-    if not hmac.compare_digest(seal.encode(), keys.of_entry(name, lines).encode()):
+    said = (path / _SEAL).read_bytes()
+    lines = said[: said.rstrip(b"\n").rfind(b"\n") + 1].decode("utf-8", "replace")
+    seal = keys.of_entry(name, lines)
+    if not hmac.compare_digest(said, f"{lines}{seal}\n".encode()):
         return None
     listed = [line.split(" ") for line in lines.splitlines()]
     marks = frozenset(mark for mark, _, _ in listed)

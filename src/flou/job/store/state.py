@@ -28,14 +28,14 @@ _KINDS: dict[str, type] = {kind.data_kind: kind for kind in (Table, TableSet)}
 Known = Callable[[Any], str | None]
 
 
-def save(writer: Writer, value: object, known: Known, *, with_data: bool = True) -> None:
-    """Write a value into an entry; without data of its own where there may be none."""
-    _Saving(writer, known, with_data).run(value)
+def save(writer: Writer, value: object, known: Known, *, with_records: bool = True) -> None:
+    """Write a value into an entry; without records of its own where there may be none."""
+    _Saving(writer, known, with_records).run(value)
 
 
 class _Saving:
-    def __init__(self, writer: Writer, known: Known, with_data: bool) -> None:
-        self.writer, self.known, self.with_data = writer, known, with_data
+    def __init__(self, writer: Writer, known: Known, with_records: bool) -> None:
+        self.writer, self.known, self.with_records = writer, known, with_records
         self.held: list[Any] = []
 
     def run(self, value: object) -> None:
@@ -48,8 +48,8 @@ class _Saving:
         name = self.known(data)
         if name is not None:
             return name
-        if not self.with_data:
-            raise NotKeptError("it holds data of its own")
+        if isinstance(data, Microdata) and not self.with_records:
+            raise NotKeptError("it holds records of its own")
         for place, held in enumerate(self.held):
             if held is data:
                 return str(place)

@@ -161,7 +161,8 @@ class Ended:
 
 def _environment() -> dict[str, str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("FLOU_")}
-    return {**clean, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    own = {"FLOU_STORE": str(Path.cwd() / "store")}  # what pages keep is not left in the home folder
+    return {**clean, **own, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
 
 
 def _in_a_process(arguments: list[str]) -> Ended:

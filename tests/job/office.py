@@ -85,10 +85,14 @@ method = "within_distance"
 d = 2
 """
 ONE_TABLE = TABLES.replace(TABLES[TABLES.index("[[tabulate]]", 20) : TABLES.index("[[measure]]")], "")
-#: Steps whose calls are counted, and comparisons.
-METHODS = ("drop_identifiers", "recode", "top_code", "round", "additive_noise", "pram", "random_swap", "drop_records",
-           "rank_swap", "sample", "calibrate_weights", "cell_key")  # fmt: skip
-COMPARISONS = ("summary", "within_distance")
+_STEPS = ("drop_identifiers", "recode", "top_code", "round", "additive_noise", "pram", "random_swap", "drop_records",
+          "rank_swap", "sample", "calibrate_weights", "cell_key")  # fmt: skip
+#: Whose calls are counted: methods of a stage, by what does their work.
+COUNTED: tuple[tuple[registry.Stage, tuple[str, ...], str], ...] = (
+    ("protect", _STEPS, "_protect"),
+    ("measure", ("count_inference",), "measure"),
+    ("compare", ("summary", "within_distance"), "compare"),
+)
 
 
 class StoppedError(Exception):
@@ -122,7 +126,7 @@ class Office:
     secret: str = SECRET
     #: How the file is read: polars, duckdb, or "memory", all of it at once.
     engine: str = "memory"
-    #: Steps and comparisons that were carried out, by name.
+    #: What was carried out, by name.
     calls: list[str] = field(default_factory=list)
     #: The step at which a run stops, if it does.
     stops_at: str = ""
@@ -191,11 +195,11 @@ class Office:
 def counting(office: Office, work: Callable[..., Any]) -> Callable[..., Any]:
     """The work of a method, which counts and may stop."""
 
-    def counted(method: Method, *arguments: Any) -> Any:
+    def counted(method: Method, *arguments: Any, **options: Any) -> Any:
         office.calls.append(method.name())
         if method.name() == office.stops_at:
             raise StoppedError
-        return work(method, *arguments)
+        return work(method, *arguments, **options)
 
     return counted
 
@@ -206,7 +210,7 @@ def open_office(folder: Path, **plan: Any) -> Iterator[Office]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLOU_STORE", str(folder / "store"))
         office = Office(folder, **plan)
-        for stage, names, work in (("protect", METHODS, "_protect"), ("compare", COMPARISONS, "compare")):
+        for stage, names, work in COUNTED:
             for method in (registry.find(stage, name) for name in names):
                 patch.setattr(method, work, counting(office, getattr(method, work)))
         yield office

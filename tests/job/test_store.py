@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,9 +73,18 @@ def test_a_run_that_stopped_before_its_tables_makes_them(office: Office) -> None
     expected = office.undisturbed()
     office.stop("cell_key")
     files, said = office.resumed()
-    assert office.calls == ["cell_key", "within_distance"]
+    assert office.calls == ["cell_key", "count_inference", "count_inference", "within_distance"]
     assert said.startswith("Continuing after step 3 of 4 (top_code)")
     assert files == expected
+
+
+def test_results_go_with_the_data_that_they_were_measured_on(office: Office) -> None:
+    """A step that is carried out again may draw otherwise: what was measured before says nothing of what it gives."""
+    office.steps, office.more = (*STEPS[:3], CELL_KEY), TABLES
+    office.stop("within_distance")
+    shutil.rmtree(max(office.of_steps(), key=lambda path: path.stat().st_mtime_ns))
+    office.resumed()
+    assert office.calls == ["cell_key", "count_inference", "count_inference", "within_distance"]
 
 
 def test_tables_of_records_that_no_step_changed_go_on(office: Office) -> None:

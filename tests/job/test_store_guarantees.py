@@ -11,6 +11,7 @@ from tests.contracts import test_every_table_attack as every_attack
 from tests.contracts.cases import EXAMPLES, measured, people
 from tests.contracts.table_cases import SECRET, secret_for, tables_for
 from tests.contracts.test_every_stored_guarantee import MILD, cases, counted, released
+from tests.engine.test_release_files import InTwo
 
 import flou
 from flou.engine.attack import Attack
@@ -58,6 +59,18 @@ def test_a_protected_file_is_kept_and_proven_again(
     method: Protection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_kept(method, people(), SECRET, tmp_path, monkeypatch)
+
+
+def test_files_that_a_step_made_beside_the_data_are_kept(tmp_path: Path) -> None:
+    first = keeper(tmp_path, people(), SECRET, resume=False)
+    release = carry_out((InTwo(),), people(), SECRET, kept=first)
+    again = carry_out((InTwo(),), people(), SECRET, kept=keeper(tmp_path, people(), SECRET, resume=True))
+    assert not first.lines
+    assert repr(again) == repr(release)
+    for name, file in release.data.kin.files.items():
+        back = again.data.kin.files[name]
+        assert (back.kind, back.audience) == (file.kind, file.audience)
+        assert getattr(back.data, "content_id", back.data) == getattr(file.data, "content_id", file.data)
 
 
 PROTECTED = [

@@ -25,6 +25,13 @@ def office(tmp_path: Path) -> Iterator[Office]:
         yield opened
 
 
+@pytest.fixture
+def undisturbed(office: Office) -> dict[str, str]:
+    """The files of a run that nobody kills."""
+    assert run_plan(office.plan(), office.folder / "undisturbed", keep=False) == 0
+    return files(office.folder / "undisturbed")
+
+
 def kill(office: Office, task: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A run in a process of its own that is killed; what is said of it."""
     with monkeypatch.context() as patch:
@@ -41,17 +48,15 @@ def files(out: Path) -> dict[str, str]:
 
 
 def test_a_run_that_is_killed_in_its_ninth_step_goes_on_with_it(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    office: Office, undisturbed: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    office.more = office.more.replace('[[compare]]\nmethod = "summary"\n', "")
-    assert run_plan(office.plan(), office.folder / "undisturbed", keep=False) == 0
     said = kill(office, "tests.job.store_tasks:die_in_a_step", monkeypatch)
     assert said.endswith("is kept: the same command with --resume goes on from there.")
     assert len(office.of_steps()) == 8
     office.calls.clear()
     assert run_plan(office.plan(), office.folder / "resumed", resume=True) == 0
-    assert office.calls == ["rank_swap"]
-    assert files(office.folder / "resumed") == files(office.folder / "undisturbed")
+    assert office.calls == ["rank_swap", "summary"]
+    assert files(office.folder / "resumed") == undisturbed
     assert not office.entries()
 
 

@@ -14,6 +14,7 @@ from tests.job.office import STEPS, Office, open_office
 
 from flou.cli import main as cli
 from flou.cli.run import run_plan
+from flou.describe.microdata import Microdata
 from flou.engine.errors import FlouError, OutputError, ParameterError, SecretError
 from flou.job.store import place
 
@@ -74,6 +75,36 @@ def test_a_folder_that_others_can_write_is_refused(office: Office) -> None:
     office.store.chmod(0o777)
     with pytest.raises(OutputError, match=r"others can write .*FLOU_STORE=off"):
         office.carry_out()
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(office: Office) -> None:
+    office.store.touch()
+    with pytest.raises(OutputError, match=r"cannot be used \(Not a directory\)"):
+        office.carry_out()
+
+
+def test_a_file_that_changes_while_it_is_read_keeps_nothing(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    stamps = iter(range(2))
+    monkeypatch.setattr("flou.job.carry_out.inputs.seen", lambda _: {"people": next(stamps)})
+    done = office.carry_out()
+    assert done.keeper.lines == ["nothing is kept: a file of the data changed while it was read"]
+    assert not office.entries()
+
+
+def test_rows_in_spark_are_not_kept_and_the_run_goes_on(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Microdata, "native_kind", "spark")
+    done = office.carry_out(engine="polars")
+    assert done.keeper.lines[0] == "not kept: step 1 (drop_identifiers): rows that stay in Spark are not kept"
+    assert len(done.keeper.lines) == 4
+    assert len(office.entries()) == 2  # what was measured before
+
+
+@pytest.mark.parametrize("source", ["lost.parquet", "people.schema.toml"])
+def test_a_problem_of_the_plan_is_said_as_ever(office: Office, source: str) -> None:
+    plan = office.plan()
+    plan.write_text(plan.read_text().replace("people.parquet", source))
+    with pytest.raises(FlouError, match=source):
+        run_plan(plan, office.folder / "out")
 
 
 def test_a_place_that_nobody_named_and_that_cannot_be_used_is_passed_over(

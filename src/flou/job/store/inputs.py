@@ -9,7 +9,10 @@ from typing import Any
 
 from flou.describe.microdata import Microdata
 from flou.describe.sources import database
+from flou.describe.sources.scan import locate
+from flou.engine.errors import FlouError
 from flou.engine.method import Method
+from flou.engine.native.source import Source
 from flou.engine.places import located
 from flou.engine.plan import DataSource, Plan
 from flou.engine.secret import Secret
@@ -21,27 +24,25 @@ def files_of(source: DataSource | None, folder: Path) -> list[Path]:
     """The files of a source and of its schema; a database and Flou's own data sets have none."""
     if source is None:
         return []
-    named = [] if database.is_database(source.source) or source.source.startswith(_DATASET) else [source.source]
-    return [file for name in (*named, source.schema) if name for file in _files(folder / name)]
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    found = path.rglob("*") if path.is_dir() else path.parent.glob(path.name) if path.parent.is_dir() else ()
-    return sorted(file for file in found if file.is_file())
+    schema = [folder / source.schema] if source.schema is not None else []
+    if database.is_database(source.source) or source.source.startswith(_DATASET):
+        return schema
+    return [*locate(folder / source.source)[1], *schema]
 
 
 def files_of_methods(methods: Iterable[Method]) -> list[Path]:
-    """The files that parameters of methods name."""
+    """The files that parameters of methods name, as far as they are there."""
     named = [getattr(method, parameter) for method in methods for parameter in method.reads]
-    return [file for name in named if isinstance(name, str) for file in _files(located(name))]
+    return [path for path in (located(name) for name in named if isinstance(name, str)) if path.is_file()]
 
 
-def seen(plan: Plan) -> dict[str, Any]:
-    """When the files of the data were last written, and how large they are, as far as one sees."""
-    files = [*files_of(plan.data, plan.folder), *files_of(plan.population, plan.folder)]
-    return {str(file): (held.st_ino, held.st_size, held.st_mtime_ns) for file in files for held in (file.stat(),)}
+def seen(plan: Plan) -> Mapping[str, Any]:
+    """When the files of the data were last written, and how large they are; empty where they cannot be read."""
+    try:
+        files = [*files_of(plan.data, plan.folder), *files_of(plan.population, plan.folder)]
+        return Source.of(files).stamps
+    except (FlouError, OSError, ValueError):
+        return {}
 
 
 def identified(files: Iterable[Path], secret: Secret) -> list[str]:

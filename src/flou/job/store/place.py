@@ -6,6 +6,7 @@ and out of it before it is removed. This module loads none of the libraries that
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -60,6 +61,8 @@ def opened(folder: Path) -> Path:
         for place in reversed([folder, *folder.parents]):
             if not place.exists():
                 place.mkdir(mode=0o700, exist_ok=True)
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         other = open_to_others(folder)
     except OSError as error:
         raise OutputError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.job.test_run import call
 from tests.job.test_tables import SCHEMA, rows
-from tests.reporting.test_table_section import words_of
+from tests.reporting.test_tables import words_of
 
 PLAN = """
 flou = 2

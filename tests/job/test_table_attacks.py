@@ -9,7 +9,7 @@ import pytest
 from tests.job.test_run import call
 from tests.job.test_tables import SCHEMA, rows
 from tests.reporting.test_report import _Page
-from tests.reporting.test_table_section import words_of
+from tests.reporting.test_tables import words_of
 
 import flou
 from flou.decide.verdict import Decision

@@ -290,7 +290,8 @@ def test_parameters_are_not_masked_like_counts() -> None:
 
 def test_the_five_ways_of_counting_keep_the_other_settings() -> None:
     measure = flou.risk.KAnonymity(k=3, subsets=2, by="sex")
-    (senses,) = count_ways([measure.measure(people())], people(), people())
+    data = people()
+    (senses, _) = count_ways([measure.measure(data)], data, flou.Plan().protect(data, secret=SECRET))
     for name in MISSING:
         alone = flou.risk.KAnonymity(k=3, subsets=2, by="sex", missing=name).measure(people())
         assert senses.ways[name].value == senses.figures[name] == alone.value

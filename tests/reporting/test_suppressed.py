@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.describe.table.suppressed import REASONS, audit, firms, suppress
 from tests.reporting.test_report import _Page
-from tests.reporting.test_table_section import words_of
+from tests.reporting.test_tables import words_of
 
 import flou
 from flou.describe.table.suppression import Audit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -161,6 +162,14 @@ def test_tables_of_a_file_with_others_beside_it_are_refused() -> None:
     plan = flou.Plan([InTwo(), flou.protect.Rounding(3)], tables=[["age"]])
     with pytest.raises(flou.FlouError, match=r"\[\[tabulate\]\] would change the data and leave"):
         plan.protect(people(), secret=SECRET)
+
+
+def test_a_file_beside_tables_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = flou.protect.Rounding._protect
+    codebook = ReleasedFile("codebook.md", "# Codebook", "public")
+    monkeypatch.setattr(flou.protect.Rounding, "_protect", lambda *given: replace(whole(*given), files=(codebook,)))
+    with pytest.raises(flou.FlouError, match=r"Step 1 \(rounding\) makes 'codebook.md' beside tables"):
+        flou.protect.Rounding(3).protect(people().tabulate(["age"]), secret=SECRET)
 
 
 @pytest.mark.parametrize("name", ["data", "Groups", "../x", "report", ""])

@@ -47,6 +47,16 @@ class ReleasedFile:
         return f"ReleasedFile({self.name!r}, {self.kind}, {self.audience})"
 
 
+def require_records(files: Iterable[ReleasedFile], data: Any, step: str) -> None:
+    """Refuse files beside tables: nothing writes them, and the tables alone are not what the step guarantees."""
+    named = [file.name for file in files]
+    if named and data_kind(data) != "microdata":
+        raise DataError(
+            f"{step} makes {listed(named)} beside tables. A step on tables gives all of them as one set of tables; a "
+            "text such as a codebook goes with a step on records."
+        )
+
+
 def require_named(file: ReleasedFile, others: Iterable[str], step: str) -> None:
     """Refuse a file without a usable name, or of a kind that cannot be written."""
     pattern, example = (_TEXT_NAME, "codebook.md") if file.kind == "text" else (_NAME, "sensitive")

@@ -20,7 +20,7 @@ from flou.engine.progress import tell
 from flou.engine.protection import Protection
 from flou.engine.randomness import Draws
 from flou.engine.release import Release, Step, Trail
-from flou.engine.released_file import ReleasedFile, require_alone, require_named, with_data
+from flou.engine.released_file import ReleasedFile, require_alone, require_named, require_records, with_data
 from flou.engine.secret import Origin, Secret
 from flou.engine.series import NO_SERIES, Series
 from flou.engine.unshown import with_originals
@@ -157,6 +157,7 @@ def _one_step(
 
 def _beside(files: Sequence[ReleasedFile], method: Protection, number: int, before: Any) -> dict[str, ReleasedFile]:
     """The files that a step made beside the data: released, marked and declared as these are."""
+    require_records(files, before, f"Step {number} ({method.name()})")
     for file in files:
         others = [other.name for other in files if other is not file]
         require_named(file, others, f"Step {number} ({method.name()})")

@@ -200,3 +200,15 @@ def test_several_files_are_written_to_a_folder(tmp_path: Path) -> None:
         flou.write(release, tmp_path / "data.csv")
     flou.write(release, tmp_path / "all")
     assert sorted(p.name for p in (tmp_path / "all").iterdir()) == ["codebook.md", "data.parquet", "groups.parquet"]
+
+
+def test_several_files_that_nothing_protects_are_written_only_where_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codebook = ReleasedFile("codebook.md", "# Codebook", "public")
+    monkeypatch.setattr(InTwo, "_protect", lambda self, data, draw: Outcome(data, files=(codebook,)))
+    release = InTwo().protect(people(), secret=SECRET)
+    with pytest.raises(flou.FlouError, match="nothing protects them"):
+        flou.write(release, tmp_path / "all")
+    flou.write(release, tmp_path / "all", unprotected=True)
+    assert (tmp_path / "all" / "data.parquet").stat().st_mode & 0o777 == 0o600

@@ -111,10 +111,6 @@ def write(
     """
     require_formulas(formulas)
     inner: Any = data.data if isinstance(data, Release) else data
-    if data_kind(inner) == "microdata" and any(file.is_public for file in inner.kin.files.values()):
-        return write_all(
-            inner, target, table=table, rows_per_part=rows_per_part, overwrite=overwrite, formulas=formulas
-        )
     if data_kind(inner) in ("table", "table set") and table is None and rows_per_part is None:
         inner.write(target, overwrite=overwrite, unprotected=unprotected, formulas=formulas)
         return Path(target)
@@ -129,6 +125,9 @@ def write(
             "step changed or removed something, or pass unprotected=True if the file stays in the office."
         )
     mode = PUBLIC if protected else PRIVATE
+    if any(file.is_public for file in inner.kin.files.values()):
+        options = {"table": table, "rows_per_part": rows_per_part, "overwrite": overwrite}
+        return write_all(inner, target, mode=mode, formulas=formulas, **options)
     return write_records(
         inner, target, table=table, rows_per_part=rows_per_part, overwrite=overwrite, mode=mode, formulas=formulas
     )
@@ -138,20 +137,18 @@ def write_all(
     data: Microdata,
     target: str | PathLike[str],
     *,
-    table: str | None,
-    rows_per_part: int | None,
-    overwrite: bool,
+    mode: int,
     formulas: Formulas,
+    **options: Any,
 ) -> Path:
     """Write the records and the files beside them that the public may read to a new folder, `data.parquet` first."""
     folder = checked_path(target, "A folder to write", OutputError)
-    if folder.suffix or table is not None or rows_per_part is not None or overwrite:
+    if folder.suffix or any(options.values()):
         names = ["data", *(file.name for file in data.kin.files.values() if file.is_public)]
         raise OutputError(
             f"This release has several files that belong together: {listed(names)}. Write them to a new folder: "
             'flou.write(release, "folder").'
         )
-    mode = PUBLIC if is_protected(data) else PRIVATE
     with folder_written_whole(folder, mode=mode) as new:
         write_records(data, new / "data.parquet", mode=mode, formulas=formulas)
         for file in data.kin.files.values():

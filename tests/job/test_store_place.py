@@ -236,3 +236,26 @@ def test_logs_and_messages_of_what_is_not_kept_show_no_values(office: Office, mo
 
     monkeypatch.setattr("flou.job.store.keeper.save", fails)
     assert {line.rpartition(": ")[2] for line in office.carry_out().keeper.lines} == {"FlouError"}
+
+
+@pytest.fixture
+def stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store with an entry that the system refuses to remove."""
+    entry = tmp_path / ("a" * 40)
+    entry.mkdir()
+    (entry / "seal").write_bytes(b"x" * 100)
+    monkeypatch.setattr(place, "located", lambda: tmp_path)
+    monkeypatch.setattr(place, "remove", lambda folder, names: 0)
+    return tmp_path
+
+
+def test_an_entry_that_cannot_be_removed_is_warned_of(stuck: Path) -> None:
+    with pytest.warns(UserWarning, match="1 entries that this run kept are still in .* `flou clean`"):
+        place.forget(["a" * 40])
+
+
+def test_an_entry_that_cannot_be_removed_does_not_stop_the_run(stuck: Path) -> None:
+    new = stuck / "new"
+    new.mkdir()
+    place.make_room(stuck, new, 10, besides="another")
+    assert (stuck / ("a" * 40)).is_dir()

@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import time
+import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -103,10 +104,12 @@ def _size(entry: Path) -> int:
 
 def make_room(folder: Path, new: Path, most: int, *, besides: str) -> None:
     """Remove the oldest entries until a new one may come; the one that it replaces does not count."""
-    held = [entry for entry in entries(folder) if entry.path.name != besides]
-    while held and _size(new) + sum(entry.size for entry in held) > most:
-        remove(folder, [held[0].path.name])
-        held = [entry for entry in entries(folder) if entry.path.name != besides]
+    for oldest in entries(folder):
+        held = [entry.size for entry in entries(folder) if entry.path.name != besides]
+        if _size(new) + sum(held) <= most:
+            return
+        if oldest.path.name != besides:
+            remove(folder, [oldest.path.name])
 
 
 def remove(folder: Path, names: Iterable[str]) -> int:
@@ -127,11 +130,19 @@ def remove(folder: Path, names: Iterable[str]) -> int:
 
 
 def forget(names: Iterable[str]) -> None:
-    """Remove what is not needed any more, as far as the system lets one."""
+    """Remove entries that are no longer needed; warn of those that the system refuses to remove."""
     folder, going = located(), list(names)
-    if folder is not None and going:
-        with suppress(OSError):
-            remove(folder, going)
+    if folder is None:
+        return
+    with suppress(OSError):
+        remove(folder, going)
+    left = [name for name in going if (folder / name).is_dir()]
+    if left:
+        warnings.warn(
+            f"{len(left)} entries that this run kept are still in {str(folder)!r}. They are as confidential as the "
+            "data: remove them with `flou clean`.",
+            stacklevel=2,
+        )
 
 
 def clean(older_than: float | None = None) -> tuple[int, float]:

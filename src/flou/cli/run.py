@@ -55,7 +55,7 @@ def run_plan(
 
 @contextmanager
 def _resumable() -> Iterator[Callable[[Progress], Progress]]:
-    """What fails inside the block after something was kept says that another run can go on from there.
+    """Add to an error, where something was kept, that `--resume` continues from there.
 
     What the block gets makes a progress of one that need not know what is kept.
     """

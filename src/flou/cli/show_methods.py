@@ -1,4 +1,4 @@
-"""The command that lists methods, by stage, kind of data and attack, and explains one; within 80 columns."""
+"""List methods by stage, kind of data and attack, or explain one, within 80 columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS = ("microdata", "table", "table set", "mechanism")
 
 
 def show_methods(*, stage: str | None = None, data: str | None = None, answers: str | None = None) -> None:
-    """All methods by stage, or those that work on a kind of data and answer an attack."""
+    """List the methods of each stage, filtered by kind of data and by attack."""
     _require_known("stage", stage, registry.STAGES)
     _require_known("data", data, _KINDS)
     _require_known("answers", answers, [attack.name for attack in EVERY_ATTACK])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def count_where(data: Microdata, condition: nw.Expr) -> int:
-    """How many records meet a condition; where it is null it is not met."""
+    """Number of records that meet a condition; a null does not meet it."""
     with data.watched():
         met = condition.fill_null(False).cast(nw.Int64).sum().alias("n")
         return int(native.collect(data.frame.select(met)).item() or 0)

@@ -64,7 +64,7 @@ class CellsResult(AttackResult):
 
     @property
     def chart(self) -> Any:
-        """How the result is drawn; a table as it was published has no levels to draw."""
+        """Function that draws the result; a published table without true figures has no protection levels to draw."""
         return self._draw if self.case is not None and self.case.known_truth else None
 
     def _draw(self, look: Look) -> alt.Chart:

@@ -29,12 +29,12 @@ class FoundRecords:
 
     @property
     def records(self) -> Any:
-        """One line a record: its values, how many have it, how many for certain, the confidence if known."""
+        """One row per record found: its values, its count, its proven count, and its confidence if known."""
         return native.like(self.found.records(), self.native_kind)
 
     @property
     def certain(self) -> Any:
-        """One line a record that is proven, with the least number that have it."""
+        """One row per proven record, with the smallest count that it can have."""
         return native.like(self.found.certain(), self.native_kind)
 
 

@@ -95,7 +95,7 @@ class CellBounds(Deduction):
         return super()._judge(released, truth, control)
 
     def _public(self, released: Any) -> Table:
-        """The table as it was published; where it holds true figures, those that it shows must be true."""
+        """The published table. Refuse one that shows perturbed figures, where the true ones are at hand."""
         tables = tables_of(released)
         if len(tables) != 1:
             raise DataError(

@@ -142,7 +142,7 @@ class Reconstruction(Attack):
         return read(located(self.prior)) if isinstance(self.prior, str) else self.prior
 
     def _find(self, public: Case, known: Microdata | None, draw: Draws) -> tuple[Rebuilt, Floats | None]:
-        """Rebuild the records of every block; beside them the chances that they had beforehand."""
+        """Rebuild the records of every block; return them with their prior probabilities."""
         chances = None if known is None else chances_among(public.universe, known)
         return rebuild(public, self.mode, draw, chances=chances, prove=self.certain == "prove"), chances
 

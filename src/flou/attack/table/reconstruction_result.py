@@ -127,7 +127,7 @@ _LINK_FIGURES = (
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LinkResult(Result):
-    """Re-identifications by a file of names; who was linked to what is internal."""
+    """Re-identification rate by a file of names; the links themselves are internal."""
 
     frame: pl.DataFrame = field(repr=False)
     native_kind: native.Kind = "polars"

@@ -68,7 +68,7 @@ class SingleResult(RatesResult):
 
     @property
     def by_variable(self) -> Any:
-        """One line a variable: shares determined and guessed with their intervals, the guess without tables."""
+        """One row per variable: shares determined and guessed right, with intervals, and the baseline."""
         return native.like(kept(self.rates, "rates"), self.native_kind)
 
     def by_record(self, *, reveal: bool = False) -> Any:

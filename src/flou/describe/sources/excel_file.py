@@ -45,7 +45,7 @@ def read_excel(
     undetermined: Mapping[str, Sequence[object]],
     keep_blanks: bool = False,
 ) -> pl.DataFrame:
-    """The records of one sheet: `sheet`, or the only one that is not empty.
+    """Read the records of `sheet`, or of the only sheet that is not empty.
 
     A cell of blanks is empty, unless they are to be kept in columns of texts: there they may be a category.
     """

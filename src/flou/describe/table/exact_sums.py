@@ -35,7 +35,7 @@ class ExactSum:
 
     @classmethod
     def of(cls, frame: native.Frame, column: str, name: str, *, in_full: bool = False) -> ExactSum:
-        """The units for a column, from its largest amount; null and infinite amounts are refused.
+        """Choose the units of a column by its largest amount; null and infinite amounts are refused.
 
         `in_full` refuses sums that floats may not have to the last digit.
         """

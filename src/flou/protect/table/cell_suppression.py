@@ -300,7 +300,7 @@ def _first_findings(table: Table, found: Audit) -> str:
 
 
 class NoneDisclosed(TableGuarantee):
-    """The violations are sensitive cells that somebody can compute, by the audit of this very pattern."""
+    """Count the primary cells that the audit of this pattern found to be disclosed."""
 
     text = "no sensitive cell can be computed from the figures shown more closely than its protection levels allow"
 

@@ -17,6 +17,6 @@ class File(Section, anchor="file", link="The file"):
 
 @dataclass(frozen=True)
 class Changed(Section, anchor="changed"):
-    """What changed since the former file, for the office."""
+    """Changes since the former file; internal."""
 
     notes: list[str]

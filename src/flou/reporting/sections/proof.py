@@ -1,4 +1,4 @@
-"""Attacks that deduce: how many cells somebody can compute, who, and how far bounds lie from the truth, for the office.
+"""Deductions: the office reads how many cells an intruder computes, which intruder, and the bounds.
 
 The public reads that the table was attacked and that nothing came of it; neither how many intruders were tried, which
 would tell how many contributors are alone in a cell, nor which cells are sensitive.

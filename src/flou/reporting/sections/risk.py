@@ -111,7 +111,7 @@ def _rows(files: Found, shown: Result, reader: Reader) -> Iterator[tuple[str, li
 
 
 def _notes(files: Found, reader: Reader) -> list[str]:
-    """The remarks on a measure; those that do not hold of every file that was measured say of which."""
+    """Notes on a measure; a note that holds for some of the measured files names them."""
     told = [(on, r) for on, r in files.items() if not (reader.public and on == "frame")]  # they count its records
     found = [(reader.words(_FILES[on][0]), reader.notes(result.notes)) for on, result in told]
     shared = [note for note in (found[0][1] if found else []) if all(note in notes for _, notes in found)]

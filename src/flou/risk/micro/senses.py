@@ -1,4 +1,4 @@
-"""k-anonymity of a file in all five ways of counting undetermined values, for the page that shows them."""
+"""k-anonymity under each of the five ways of counting undetermined values, as the report shows it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SensesResult(Result):
     ways: Mapping[Missing, RiskResult] = field(repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy that leaves the process takes the figures, not the file."""
+        """Pickle the figures without the file."""
         return {**self.__dict__, "data": None, "ways": {}}
 
 

@@ -232,7 +232,7 @@ def _contradicted(case: Case, block: int, problem: Problem) -> DataError:
 
 
 def _assumption(attributes: Sequence[Attribute]) -> str:
-    """Which values were taken to be all there are, and how to declare others."""
+    """State which categories were assumed to be complete, and how to declare others."""
     if not attributes:
         return ""
     values = "\n".join(f"  - {a.name}: {listed(a.labels[a.finest])}" for a in attributes)

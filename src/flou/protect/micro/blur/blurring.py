@@ -78,7 +78,7 @@ class Blurring:
         return cls(method, values, codes, zero, full, former)
 
     def class_of(self, values: Floats) -> NDArray[np.int64]:
-        """The class of each value: after the others those of zeros and of saturated values; -1 where there is none."""
+        """Number of each value's class: n for zeros, n + 1 for saturated values, -1 for missing ones."""
         return number_classes(self._method, self.classes, values)
 
     @property
@@ -165,7 +165,7 @@ class Blurring:
 
 
 def number_classes(method: IntervalBlur, classes: Classes, values: Floats) -> NDArray[np.int64]:
-    """The class of each value: after the others those of zeros and of saturated values; -1 where there is none."""
+    """Number of each value's class: n for zeros, n + 1 for saturated values, -1 for missing ones."""
     number = classes.of(values)
     if method._zeros_kept:
         number = np.where(values == 0, classes.n, number)

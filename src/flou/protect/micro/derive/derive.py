@@ -288,7 +288,7 @@ class NoCopies(_OfDerived):
 
 
 class NothingGivenBack(_OfDerived):
-    """No original amount is computed back by rational reconstruction."""
+    """Rational reconstruction recovers no original amount."""
 
     text = "{columns}: no original amount is computed back from the ratios"
 
